@@ -1,0 +1,69 @@
+# The commands of the book; `make` alone lists them. README.md gives the plain
+# commands for those who have no make, and what each costs.
+
+BIN := .venv/bin
+PY := $(BIN)/python
+PYTEST := $(PY) -m pytest
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadfile
+
+# One thread for BLAS and OpenMP: more of them only fight over the same cores.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+export NUMBA_NUM_THREADS := 1
+export MPLBACKEND := agg
+export PYTHONHASHSEED := 0
+
+.PHONY: help setup book test check lab reproduce refresh lock clean
+
+help:  ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup: .venv/.ok  ## make the environment in .venv from the lock
+
+.venv/.ok: requirements.lock pyproject.toml
+	@sh .ci/python > .python-found && "$$(cat .python-found)" -m venv --clear .venv; \
+	  status=$$?; rm -f .python-found; exit $$status
+	@echo "Installing the locked packages into .venv (about a minute, 1.2 GB) ..."
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+book: .venv/.ok  ## build the verified book
+	$(PYTEST) -q tests/book/test_guards.py tests/book/test_book_ledger.py
+	$(BIN)/jupyter-book build . -W -n --keep-going
+	@echo "The book is built. Open _build/html/index.html in a browser."
+
+test: book  ## execute every notebook and prove it
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(PYTEST) tests dplib notebooks --doctest-modules $(NBVAL)
+	@$(PY) -m dplib.notebooks verified
+
+check: .venv/.ok  ## the quick loop: fast tests, and the notebooks that changed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	@changed=$$($(PY) -m dplib.notebooks changed) && \
+	  $(PYTEST) tests dplib $$changed -m "not slow and not site" --doctest-modules $(NBVAL)
+	@$(PY) -m dplib.notebooks verified
+
+lab: .venv/.ok  ## open the notebooks in JupyterLab
+	$(BIN)/jupyter lab --notebook-dir=.
+
+reproduce: .venv/.ok  ## rewrite every notebook from scratch, then build
+	$(PY) -m dplib.notebooks refresh --status
+	$(MAKE) book
+
+refresh: .venv/.ok  ## rewrite all notebooks, or one: NB=truthful/01_problem
+	$(PY) -m dplib.notebooks refresh $(NB)
+
+lock: .venv/.ok  ## recompute requirements.lock from pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras \
+	  --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  pyproject.toml --output-file requirements.lock
+
+clean:  ## delete what is built, the environment included
+	rm -rf .venv .cache _build

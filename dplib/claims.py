@@ -1,0 +1,526 @@
+"""Verdicts: a notebook's computed values held against the claims ledger.
+
+A notebook opens its part of the ledger once and then checks each claim there::
+
+    book = claims.open_notebook("truthful/01_problem", steps=steps)
+    book.check_value("truthful.wg", scale)
+    ...
+    book.table()
+
+Every check *computes* a verdict, shows one line, and leaves a small JSON output
+(`MIME_TYPE`) from which the scoreboard is filled. At the parameter values for
+which a claim is made (its field ``at``) a computed verdict that differs from
+the ledger's raises `VerdictError`; at other values (a papermill batch, a
+reader's trial) the number is shown as *not applicable* and nothing raises.
+`Checks.table` ends a notebook, and raises if a claim that the ledger assigns to
+it was never checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dplib import check, ledger, verdicts
+from dplib.ledger import Claim, LedgerError, Scalar, half_unit
+from dplib.rounding import rounded, shown
+from dplib.verdicts import MIME_TYPE, SIGNS, Check
+
+__all__ = [
+    "MIME_TYPE",
+    "SIGNS",
+    "Checks",
+    "VerdictError",
+    "open_notebook",
+    "printed",
+]
+
+
+class VerdictError(AssertionError):
+    """A computed verdict differs from the one in the ledger."""
+
+
+def _same(have: Scalar, want: Scalar) -> bool:
+    if isinstance(have, (str, bool)) or isinstance(want, (str, bool)):
+        return have == want and isinstance(have, bool) == isinstance(want, bool)
+    return math.isclose(have, want, rel_tol=1.0e-12, abs_tol=0.0)
+
+
+@dataclass
+class Checks:
+    """The claims of one notebook, and the checks made so far.
+
+    Made by `open_notebook`. The only state in it is the list of checks, since a
+    notebook's last cell must know what the cells before it have checked.
+    """
+
+    notebook: str
+    parameters: Mapping[str, Scalar]
+    claims: Mapping[str, Claim]
+    done: list[Check] = field(default_factory=list)
+
+    # -- the checks --------------------------------------------------------
+
+    def check_value(self, claim_id: str, value: float, *, bound: float = 0.0) -> None:
+        """Hold a computed number against the printed one.
+
+        Parameters
+        ----------
+        claim_id : str
+            An id of the ledger, assigned to this notebook.
+        value : float
+            The computed number, in the unit of the printed one.
+        bound : float
+            A bound on its absolute error; 0 means exact up to rounding.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger has no such claim for this notebook, or no number.
+        VerdictError
+            If the verdict differs from the ledger's, or `bound` is too large
+            to decide, at the values for which the claim is made.
+
+        Notes
+        -----
+        *Reproduced*: within the tolerance of what is printed. *Corrected*: not,
+        but within half a unit of the last digit of the ledger's ``ours``.
+        *Underspecified*: within ``range``. *Shown*: a result of ours within
+        half a unit of ``ours``. Otherwise *not reproduced*.
+        """
+        claim = self._take(claim_id)
+        where = "check_value"
+        value = check.finite("value", value, where)
+        bound = check.nonnegative("bound", bound, where)
+        target = claim.printed or ((claim.ours,) if claim.kind == "ours" else ())
+        if len(target) != 1 and claim.verdict != "underspecified":
+            raise LedgerError(
+                f"{claim_id}: check_value needs one number in the ledger."
+            )
+        ours = shown(value, bound=bound)
+        finding = f"ours {ours}{_unit(claim)}"
+        if claim.printed:
+            finding += f", printed {claim.printed[0]}{_unit(claim)}"
+        verdict = "not reproduced"
+        if claim.kind == "ours":
+            if _agrees(value, bound, claim.ours, claim.tolerance):
+                verdict = "shown"
+        elif claim.verdict == "underspecified":
+            if claim.range is None:
+                raise LedgerError(f"{claim_id}: check_value needs 'range'.")
+            low, high = claim.range
+            finding += f"; between {shown(low)} and {shown(high)} as our choices vary"
+            if low - bound <= value <= high + bound:
+                verdict = "underspecified"
+        elif _agrees(value, bound, claim.printed[0], claim.tolerance):
+            verdict = "reproduced"
+        elif claim.verdict == "corrected" and _agrees(value, bound, claim.ours, None):
+            verdict = "corrected"
+        interval = (value - bound, value + bound) if bound else None
+        self._record(claim, verdict, value, interval, finding, bound)
+
+    def check_holds(
+        self,
+        claim_id: str,
+        *,
+        margin: float,
+        repaired: float | None = None,
+        bound: float = 0.0,
+        finding: str = "",
+    ) -> None:
+        """Hold an inequality (theorem, bound, assumption) against its margin.
+
+        Parameters
+        ----------
+        claim_id : str
+            An id of the ledger, assigned to this notebook.
+        margin : float
+            How far the statement is from failing, smallest over everything that
+            was tried: right side minus left side of the inequality. Negative at
+            a counterexample.
+        repaired : float, optional
+            The same for the corrected statement.
+        bound : float
+            A bound on the absolute error of both margins.
+        finding : str
+            One phrase for the reader that names what `margin` is.
+
+        Raises
+        ------
+        LedgerError, VerdictError
+            As `check_value`.
+
+        Notes
+        -----
+        *Reproduced* (for a claim of ours: *shown*) if the margin is at least
+        `bound`; *corrected* if it is below ``-bound`` and the repaired one at
+        least `bound`; *refuted* if it is below ``-bound``, a counterexample
+        with a positive margin; *not reproduced* if `bound` does not decide.
+        """
+        claim = self._take(claim_id)
+        where = "check_holds"
+        margin = check.finite("margin", margin, where)
+        bound = check.nonnegative("bound", bound, where)
+        text = f"margin {shown(margin, bound=bound)}"
+        if repaired is not None:
+            repaired = check.finite("repaired", repaired, where)
+            text += f"; repaired statement: margin {shown(repaired, bound=bound)}"
+        verdict = _holds(claim, margin, repaired, bound)
+        finding = f"{finding}: {text}" if finding else text
+        self._record(claim, verdict, margin, None, finding, bound)
+
+    def check_equal(
+        self,
+        claim_id: str,
+        *,
+        gap: float,
+        within: float,
+        repaired: float | None = None,
+        finding: str = "",
+    ) -> None:
+        """Hold an equation (definition, algorithm, identity) against its gap.
+
+        What a reader sees is that the gap is within the tolerance, not the gap
+        itself, which is rounding error and differs between processors.
+
+        Parameters
+        ----------
+        claim_id : str
+            An id of the ledger, assigned to this notebook.
+        gap : float
+            The largest absolute difference of the two sides, 0 or greater.
+        within : float
+            The tolerance: far above rounding, far below anything that matters.
+        repaired : float, optional
+            The gap of the corrected statement.
+        finding : str
+            One phrase for the reader that names what `gap` is.
+
+        Raises
+        ------
+        LedgerError, VerdictError
+            As `check_value`.
+
+        Notes
+        -----
+        The verdicts are those of `check_holds` for the margin ``within - gap``.
+        """
+        claim = self._take(claim_id)
+        where = "check_equal"
+        gap = check.nonnegative("gap", gap, where)
+        within = check.positive("within", within, where)
+
+        def text(size: float) -> str:
+            if size <= within:
+                return f"within {shown(within)}"
+            return f"{shown(size, bound=within)}, not within {shown(within)}"
+
+        finding = f"{finding}: {text(gap)}" if finding else text(gap)
+        margin_repaired = None
+        if repaired is not None:
+            repaired = check.nonnegative("repaired", repaired, where)
+            finding += f"; repaired statement: {text(repaired)}"
+            margin_repaired = within - repaired
+        verdict = _holds(claim, within - gap, margin_repaired, 0.0)
+        value = within if gap <= within else gap
+        self._record(
+            claim, verdict, value, None, finding, within if gap > within else 0.0
+        )
+
+    def check_band(self, claim_id: str, replicates: ArrayLike) -> None:
+        """Hold printed stochastic values against our replicate distribution.
+
+        Parameters
+        ----------
+        claim_id : str
+            An id of the ledger, assigned to this notebook.
+        replicates : array_like, shape (n,) or (n, d)
+            Our independent replicates, ``n`` at least 40; ``d`` is the number
+            of printed values, which are judged jointly.
+
+        Raises
+        ------
+        LedgerError, VerdictError, ValueError
+            As `check_value`; `ValueError` if the shape is another.
+
+        Notes
+        -----
+        A printed value lies at a percentile of the replicates (ties count one
+        half). Jointly, the most extreme of the ``d`` percentiles is compared
+        with the same number of every replicate: *reproduced* if at least 5 %
+        of the replicates are as extreme, that is, if the print lies in the
+        central 95 % of the joint distribution.
+        """
+        claim = self._take(claim_id)
+        if not claim.printed:
+            raise LedgerError(f"{claim_id}: check_band needs printed values.")
+        count = len(claim.printed)
+        sample = np.asarray(replicates, dtype=np.float64)
+        if sample.ndim == 1:
+            sample = sample[:, None]
+        if sample.ndim != 2 or sample.shape[1] != count or sample.shape[0] < 40:
+            raise ValueError(
+                f"The 'replicates' parameter of check_band must be an array of shape "
+                f"(n >= 40, {count}). Got an array of shape {np.shape(replicates)} "
+                f"instead."
+            )
+        sample = check.array("replicates", sample, "check_band", shape=(None, count))
+        printed = np.array([float(text) for text in claim.printed])
+        ours = _percentiles(sample, printed[None, :])[0]
+        extremeness = np.abs(2.0 * ours - 1.0).max()
+        others = np.abs(2.0 * _percentiles(sample, sample) - 1.0).max(axis=1)
+        share = float(np.mean(others >= extremeness))
+        verdict = "reproduced" if share >= 0.05 else "not reproduced"
+        if claim.verdict == "underspecified":
+            verdict = "underspecified"
+        parts = [
+            f"printed {text} at percentile {shown(100.0 * p, digits=2)}"
+            for text, p in zip(claim.printed, ours, strict=True)
+        ]
+        finding = "; ".join(parts) + (
+            f"; {shown(100.0 * share, digits=2)} % of {len(sample)} replicates "
+            "are as extreme"
+        )
+        low, high = np.quantile(sample[:, 0], [0.025, 0.975])
+        interval = (float(low), float(high)) if count == 1 else None
+        self._record(claim, verdict, share, interval, finding, 0.0)
+
+    def check_order(
+        self,
+        claim_id: str,
+        values: Mapping[str, float],
+        *,
+        bounds: Sequence[float] | None = None,
+    ) -> None:
+        """Hold a claimed order against computed values.
+
+        Parameters
+        ----------
+        claim_id : str
+            An id of the ledger, assigned to this notebook.
+        values : mapping of str to float
+            Names and values in the claimed order, the smallest first.
+        bounds : sequence of float, optional
+            Error bounds (or half-widths of intervals), one a value.
+
+        Raises
+        ------
+        LedgerError, VerdictError, ValueError
+            As `check_value`; `ValueError` for fewer than two values or another
+            number of bounds.
+
+        Notes
+        -----
+        *Reproduced* if each value is below the next by more than both bounds,
+        *refuted* if one is above the next by more than both, else *not
+        reproduced*: the order is not decided.
+        """
+        claim = self._take(claim_id)
+        where = "check_order"
+        names = list(values)
+        if len(names) < 2:
+            check.fail("values", where, "a mapping of two values or more", dict(values))
+        numbers = [check.finite("values", v, where) for v in values.values()]
+        half = [0.0] * len(names) if bounds is None else list(bounds)
+        if len(half) != len(names):
+            check.fail("bounds", where, f"{len(names)} numbers, one a value", half)
+        half = [check.nonnegative("bounds", b, where) for b in half]
+        gaps = [
+            (b - a, e + f)
+            for a, b, e, f in zip(
+                numbers[:-1], numbers[1:], half[:-1], half[1:], strict=True
+            )
+        ]
+        if all(gap > slack for gap, slack in gaps):
+            verdict = "shown" if claim.kind == "ours" else "reproduced"
+            if claim.verdict == "underspecified":
+                verdict = "underspecified"
+        elif any(gap < -slack for gap, slack in gaps):
+            verdict = "refuted"
+        else:
+            verdict = "not reproduced"
+        finding = ", ".join(
+            f"{name} {shown(v, bound=b)}"
+            for name, v, b in zip(names, numbers, half, strict=True)
+        )
+        worst = min(gap - slack for gap, slack in gaps)
+        self._record(claim, verdict, worst, None, finding, 0.0)
+
+    # -- the end of a notebook ----------------------------------------------
+
+    def table(self) -> None:
+        """Show the notebook's claims and verdicts as one table.
+
+        Raises
+        ------
+        VerdictError
+            If the ledger assigns a claim to this notebook that no cell checked.
+        """
+        checked = {item.claim.id for item in self.done}
+        missing = [name for name in self.claims if name not in checked]
+        if missing:
+            raise VerdictError(f"{self.notebook}: not checked: {', '.join(missing)}.")
+        verdicts.show(verdicts.table(self.done))
+
+    # -- what the checks share ----------------------------------------------
+
+    def _take(self, claim_id: str) -> Claim:
+        if claim_id not in self.claims:
+            known = ", ".join(self.claims) or "none"
+            raise LedgerError(
+                f"{claim_id}: the ledger assigns no such claim to {self.notebook}. "
+                f"It has: {known}."
+            )
+        if any(item.claim.id == claim_id for item in self.done):
+            raise LedgerError(f"{claim_id}: checked twice in {self.notebook}.")
+        return self.claims[claim_id]
+
+    def _applies(self, claim: Claim) -> bool:
+        for name, want in claim.at.items():
+            if name not in self.parameters:
+                raise LedgerError(
+                    f"{claim.id}: is made at {name} = {want}; give {name} to "
+                    f"open_notebook."
+                )
+            if not _same(self.parameters[name], want):
+                return False
+        return True
+
+    def _record(
+        self,
+        claim: Claim,
+        verdict: str,
+        value: float,
+        interval: tuple[float, float] | None,
+        finding: str,
+        bound: float,
+    ) -> None:
+        applies = self._applies(claim)
+        item = Check(
+            claim=claim,
+            verdict=verdict if applies else "not applicable",
+            value=rounded(value, bound=bound),
+            interval=None
+            if interval is None
+            else (rounded(interval[0]), rounded(interval[1])),
+            finding=finding if applies else f"{finding} (other parameters)",
+        )
+        self.done.append(item)
+        verdicts.show(
+            {
+                "text/html": item.html(),
+                "text/plain": item.text(),
+                MIME_TYPE: item.payload(),
+            }
+        )
+        if applies and verdict != claim.verdict:
+            raise VerdictError(
+                f"{claim.id}: computed verdict '{verdict}', the ledger says "
+                f"'{claim.verdict}' ({finding})."
+            )
+
+
+def _holds(claim: Claim, margin: float, repaired: float | None, bound: float) -> str:
+    """Return the verdict on a statement from the margins of print and repair."""
+    if margin >= bound:
+        if claim.verdict == "underspecified":
+            return "underspecified"
+        return "shown" if claim.kind == "ours" else "reproduced"
+    if margin >= -bound:
+        return "not reproduced"  # the bound does not decide
+    if repaired is not None and repaired >= bound:
+        return "corrected"
+    return "refuted"
+
+
+def _unit(claim: Claim) -> str:
+    return f" {claim.unit}" if claim.unit else ""
+
+
+def _agrees(value: float, bound: float, text: str, tolerance: float | None) -> bool:
+    """Whether a value, error bound and all, rounds to a printed number."""
+    try:
+        target = float(text)
+    except ValueError:
+        raise LedgerError(f"'ours: {text}' must be a number for check_value.") from None
+    size = half_unit(text) if tolerance is None else tolerance
+    # A value that lies on the tolerance itself agrees, whatever the last bit.
+    return abs(value - target) + bound <= size * (1.0 + 1.0e-9)
+
+
+def _percentiles(
+    sample: check.FloatArray, points: check.FloatArray
+) -> check.FloatArray:
+    """Return the share of the sample below each point, ties counted one half."""
+    result = np.empty_like(points)
+    for column in range(sample.shape[1]):
+        order = np.sort(sample[:, column])
+        left = np.searchsorted(order, points[:, column], side="left")
+        right = np.searchsorted(order, points[:, column], side="right")
+        result[:, column] = (left + right) / (2.0 * len(order))
+    return result
+
+
+def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
+    """Open the part of the ledger that belongs to one notebook.
+
+    Parameters
+    ----------
+    notebook : str
+        ``chapter/NN_topic``.
+    **parameters : float, int, bool or str
+        The values of the notebook's parameters that its claims depend on.
+
+    Returns
+    -------
+    Checks
+        With the four checks and the closing table.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger assigns no claim to the notebook, or is not well formed.
+    """
+    chapter = notebook.split("/", 1)[0]
+    path = ledger.book_root() / "book" / "claims" / f"{chapter}.yml"
+    if chapter not in ledger.CHAPTERS or not path.is_file():
+        check.fail("notebook", "open_notebook", "like 'rewards/03_design'", notebook)
+    claims = ledger.load_chapter(path).of_notebook(notebook)
+    if not claims:
+        raise LedgerError(f"{path.name}: no claim has 'notebook: {notebook}'.")
+    return Checks(notebook, dict(parameters), {claim.id: claim for claim in claims})
+
+
+def printed(claim_id: str) -> tuple[float, ...]:
+    """Return the numbers that the paper prints for a claim, to draw beside ours.
+
+    Parameters
+    ----------
+    claim_id : str
+        An id of the ledger, of any notebook.
+
+    Returns
+    -------
+    tuple of float
+        As many as the ledger has; never typed a second time.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger has no such claim, or no number for it.
+
+    Examples
+    --------
+    >>> printed("truthful.finals")
+    (0.5367, 0.687)
+    """
+    chapter = claim_id.split(".", 1)[0]
+    books = ledger.load_all()
+    claim = books[chapter].claims.get(claim_id) if chapter in books else None
+    if claim is None or not claim.printed:
+        raise LedgerError(f"{claim_id}: the ledger has no printed number for it.")
+    return tuple(float(text) for text in claim.printed)

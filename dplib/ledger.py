@@ -1,0 +1,283 @@
+"""The claims ledger: what the five papers say, and what we found.
+
+One YAML file a chapter, ``book/claims/<chapter>.yml``, holds one entry for each
+numbered statement, figure, table cell and headline number of its paper. This
+module defines an entry (`Claim`), reads the files, and refuses whatever is not
+an entry in one sentence that names the file, the claim and the field. It
+computes no verdict: that is done by `dplib.claims`, in a notebook.
+
+A number that the paper prints is *text*, exactly as printed (``"0.10"``), since
+its last digit sets the tolerance; a number that we compute with (a tolerance, a
+parameter value) is a YAML number. YAML reads ``1e-5`` as text and ``0.10`` as
+0.1, so the loader refuses numbers in the place of text and the reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from types import MappingProxyType
+
+__all__ = [
+    "CHAPTERS",
+    "EVIDENCE",
+    "KINDS",
+    "VERDICTS",
+    "Claim",
+    "Ledger",
+    "LedgerError",
+    "Paper",
+    "Scalar",
+    "book_root",
+    "decimal",
+    "half_unit",
+    "load_all",
+    "load_chapter",
+]
+
+CHAPTERS = ("planning", "truthful", "dpmac", "rewards", "macroscopic")
+
+KINDS = ("number", "bound", "theorem", "figure", "ordering", "definition", "ours")
+
+#: What each verdict says, in one line; the legend of the scoreboard.
+VERDICTS: Mapping[str, str] = MappingProxyType(
+    {
+        "reproduced": "agrees within the tolerance",
+        "corrected": "the print is wrong; we prove what is right",
+        "refuted": "the statement is false; a counterexample is computed",
+        "underspecified": "the paper leaves out what is needed; our choices are listed",
+        "not reproduced": "fully specified, does not agree, and we cannot prove why",
+        "shown": "a result of ours",
+        "open": "not worked on yet",
+    }
+)
+
+#: How strong a check is, strongest first.
+EVIDENCE: Mapping[str, str] = MappingProxyType(
+    {
+        "exact": "exact arithmetic",
+        "enumeration": "every case enumerated",
+        "closed form": "a formula evaluated in floating point",
+        "two routes": "two independent computations agree",
+        "sampling": "Monte Carlo, with an interval",
+        "instances": "tried on instances: a theorem tried is not a theorem proved",
+    }
+)
+
+Scalar = float | int | bool | str
+
+
+class LedgerError(ValueError):
+    """An entry of the ledger is not what an entry must be."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper that a chapter reproduces.
+
+    Attributes
+    ----------
+    key : str
+        Its key in ``book/references.bib``.
+    title, authors : str
+        As printed.
+    """
+
+    key: str
+    title: str
+    authors: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry of the ledger.
+
+    Attributes
+    ----------
+    id : str
+        ``chapter.item``, lower case; unique in the whole book.
+    where : str
+        The paper's own label of the place ("Theorem 5, Section 8.2.1").
+    kind : str
+        One of `KINDS`.
+    says : str
+        The claim, in our words.
+    verdict : str
+        One of `VERDICTS`.
+    printed : tuple of str
+        Numbers as the paper prints them; several if they are judged jointly.
+    unit : str
+        Their unit, or empty.
+    tolerance : float or None
+        Where it is not half a unit of the last printed digit; then `because`
+        gives the reason.
+    at : mapping of str to scalar
+        The parameter values for which the claim is made.
+    text : str
+        ``"uncertain"`` where the verdict hinges on a mark that our text of the
+        paper may have lost, else empty.
+    evidence : str
+        One of `EVIDENCE`; empty while open.
+    notebook : str or None
+        ``chapter/NN_topic``, where it is checked; None while open.
+    ours : str
+        The right value or statement (`corrected`), or our result (`shown`).
+    counterexample, assumed, tried : str or tuple of str
+        What the verdicts `refuted`, `underspecified`, `not reproduced` require.
+    range : tuple of float or None
+        What comes out of an underspecified claim when our choices vary.
+    """
+
+    id: str
+    where: str
+    kind: str
+    says: str
+    verdict: str
+    notebook: str | None
+    printed: tuple[str, ...] = ()
+    unit: str = ""
+    tolerance: float | None = None
+    because: str = ""
+    at: Mapping[str, Scalar] = field(default_factory=lambda: MappingProxyType({}))
+    text: str = ""
+    evidence: str = ""
+    ours: str = ""
+    counterexample: str = ""
+    assumed: tuple[str, ...] = ()
+    range: tuple[float, float] | None = None
+    tried: tuple[str, ...] = ()
+
+    @property
+    def chapter(self) -> str:
+        """The chapter, which is the first word of the id."""
+        return self.id.split(".", 1)[0]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All claims of one chapter, in the order of the paper."""
+
+    chapter: str
+    paper: Paper
+    claims: Mapping[str, Claim]
+
+    def of_notebook(self, notebook: str) -> tuple[Claim, ...]:
+        """Return the claims that the notebook ``chapter/NN_topic`` must check."""
+        return tuple(c for c in self.claims.values() if c.notebook == notebook)
+
+
+def half_unit(text: str) -> float:
+    """Return half a unit of the last digit of a printed number.
+
+    Parameters
+    ----------
+    text : str
+        The number as printed.
+
+    Returns
+    -------
+    float
+        The largest error that rounding to the printed digits can leave.
+
+    Raises
+    ------
+    ValueError
+        If `text` is not a finite decimal number.
+
+    Examples
+    --------
+    >>> half_unit("0.6261")
+    5e-05
+    >>> half_unit("0.10"), half_unit("250000"), half_unit("1.5e-3")
+    (0.005, 0.5, 5e-05)
+    """
+    exponent = decimal(text).as_tuple().exponent
+    assert isinstance(exponent, int)  # finite, as decimal has made sure
+    return float(Decimal(5).scaleb(exponent - 1))
+
+
+def decimal(text: str) -> Decimal:
+    """Return a printed number as the decimal that it is.
+
+    Raises
+    ------
+    ValueError
+        If `text` is not a finite decimal number.
+
+    Examples
+    --------
+    >>> decimal("0.10")
+    Decimal('0.10')
+    """
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a decimal number") from None
+    if not number.is_finite():
+        raise ValueError(f"{text!r} is not a finite number")
+    return number
+
+
+def book_root() -> Path:
+    """Return the folder of the book: the one that holds ``book/claims``.
+
+    It is looked for above the working directory first, so that a copy of the
+    book uses its own ledger, then beside the library.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    """
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
+        if (folder / "book" / "claims").is_dir():
+            return folder
+    raise FileNotFoundError(
+        "No folder 'book/claims' above the working directory or beside dplib: "
+        "run the notebook inside a checkout of the book."
+    )
+
+
+def load_chapter(path: Path) -> Ledger:
+    """Read the ledger of one chapter.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        ``.../<chapter>.yml``; the file's name is the chapter.
+
+    Returns
+    -------
+    Ledger
+        Its claims, in the order of the file.
+
+    Raises
+    ------
+    LedgerError
+        On the first thing that is not an entry: file, claim, field, what it
+        must be and what it was.
+    """
+    from dplib.ledger_reader import read  # the reader needs the schema above
+
+    return read(path)
+
+
+def load_all(root: Path | None = None) -> Mapping[str, Ledger]:
+    """Read the whole ledger: chapter name to `Ledger`, in the book's order.
+
+    Parameters
+    ----------
+    root : pathlib.Path, optional
+        The folder of the book; `book_root` finds it by default.
+
+    Raises
+    ------
+    LedgerError
+        As `load_chapter`, or if there is a file that belongs to no chapter.
+    """
+    folder = (book_root() if root is None else root) / "book" / "claims"
+    found = {path.stem: load_chapter(path) for path in sorted(folder.glob("*.yml"))}
+    return MappingProxyType({name: found[name] for name in CHAPTERS if name in found})

@@ -1,0 +1,278 @@
+"""Reads one file of the claims ledger, and refuses what is not an entry.
+
+The schema is in `dplib.ledger`; here is how a YAML file is turned into it. Each
+refusal is one sentence that names the file, the claim, the field, what it must
+be, and what it was.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import yaml
+
+from dplib.ledger import (
+    CHAPTERS,
+    EVIDENCE,
+    KINDS,
+    VERDICTS,
+    Claim,
+    Ledger,
+    LedgerError,
+    Paper,
+    Scalar,
+    decimal,
+)
+
+__all__ = ["read"]
+
+_ID = re.compile(r"[a-z]+(\.[a-z0-9]+([.-][a-z0-9]+)*)+")
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, except that a key given twice is an error."""
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    seen: set[Any] = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node)
+        if key in seen:
+            raise LedgerError(
+                f"line {key_node.start_mark.line + 1}: the key {key!r} is given twice"
+            )
+        seen.add(key)
+    return loader.construct_mapping(node)
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+# Which fields a verdict needs, beyond those of every entry.
+_NEEDS = {
+    "corrected": "ours",
+    "refuted": "counterexample",
+    "underspecified": "assumed",
+    "not reproduced": "tried",
+    "shown": "ours",
+}
+# ... and which verdict alone may carry them.
+_ONLY = {
+    "counterexample": "refuted",
+    "assumed": "underspecified",
+    "tried": "not reproduced",
+}
+
+
+class _Entry:
+    """One raw entry being read: the checks share the file and the id."""
+
+    def __init__(self, raw: Any, source: str) -> None:
+        self.source = source
+        self.name = "an entry"
+        if not isinstance(raw, dict):
+            self.fail("must be a mapping of fields", raw)
+        self.raw = raw
+        identifier = raw.get("id")
+        if not isinstance(identifier, str) or not _ID.fullmatch(identifier):
+            self.fail("field 'id' must be like 'rewards.thm5.r5'", identifier)
+        self.name = identifier
+        known = {f.name for f in fields(Claim)} - {"because"}
+        unknown = sorted(map(str, set(raw) - known))
+        if unknown:
+            raise LedgerError(f"{source}: {self.name}: unknown field '{unknown[0]}'.")
+
+    def fail(self, must: str, got: object) -> NoReturn:
+        raise LedgerError(f"{self.source}: {self.name}: {must}. Got {got!r}.")
+
+    def text(self, name: str, *, required: bool = False) -> str:
+        value = self.raw.get(name)
+        if value is None and not required:
+            return ""
+        if not isinstance(value, str) or not value.strip():
+            self.fail(f"field '{name}' must be text", value)
+        return " ".join(value.split())
+
+    def word(self, name: str, allowed: Any) -> str:
+        value = self.raw.get(name)
+        if value not in tuple(allowed):
+            self.fail(f"field '{name}' must be one of {', '.join(allowed)}", value)
+        return str(value)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self.raw.get(name)
+        if value is None:
+            return ()
+        items = value if isinstance(value, list) else [value]
+        if not items or any(not isinstance(t, str) or not t.strip() for t in items):
+            self.fail(f"field '{name}' must be text or a list of texts", value)
+        return tuple(" ".join(t.split()) for t in items)
+
+    def number(self, name: str, value: object) -> float:
+        if isinstance(value, str):
+            hint = " without quotes, with a point before the exponent (1.0e-5)"
+            self.fail(f"{name} must be a number{hint}", value)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self.fail(f"{name} must be a number", value)
+        if not math.isfinite(value):
+            self.fail(f"{name} must be finite", value)
+        return float(value)
+
+    def printed(self) -> tuple[str, ...]:
+        value = self.raw.get("printed")
+        if value is None:
+            return ()
+        items = value if isinstance(value, list) else [value]
+        for item in items:
+            if not isinstance(item, str):
+                self.fail("field 'printed' must be in quotes, digit by digit", item)
+            try:
+                decimal(item)
+            except ValueError:
+                self.fail("field 'printed' must be a decimal number", item)
+        if not items:
+            self.fail("field 'printed' must not be empty", value)
+        return tuple(items)
+
+    def at(self) -> Mapping[str, Scalar]:
+        value = self.raw.get("at", {})
+        if not isinstance(value, dict):
+            self.fail("field 'at' must map parameter names to values", value)
+        for name, item in value.items():
+            if not isinstance(name, str) or not name.isidentifier():
+                self.fail("field 'at' must use parameter names", name)
+            if isinstance(item, str):
+                try:
+                    float(item)
+                except ValueError:
+                    continue
+                self.number(f"'at: {name}'", item)
+            elif not isinstance(item, bool):
+                self.number(f"'at: {name}'", item)
+        return MappingProxyType(dict(value))
+
+    def tolerance(self) -> tuple[float | None, str]:
+        value = self.raw.get("tolerance")
+        if value is None:
+            return None, ""
+        if not isinstance(value, dict) or set(value) != {"abs", "because"}:
+            self.fail("field 'tolerance' must be {abs: ..., because: ...}", value)
+        because = value["because"]
+        if not isinstance(because, str) or not because.strip():
+            self.fail("field 'tolerance' must give its reason in 'because'", because)
+        size = self.number("'tolerance: abs'", value["abs"])
+        if size <= 0:
+            self.fail("'tolerance: abs' must be positive", size)
+        return size, because
+
+    def range(self) -> tuple[float, float] | None:
+        value = self.raw.get("range")
+        if value is None:
+            return None
+        if not isinstance(value, list) or len(value) != 2:
+            self.fail("field 'range' must be [low, high]", value)
+        low, high = (self.number("'range'", item) for item in value)
+        if low > high:
+            self.fail("field 'range' must be [low, high]", value)
+        return low, high
+
+    def notebook(self) -> str | None:
+        value = self.raw.get("notebook")
+        if value is None:
+            return None
+        if not isinstance(value, str) or not re.fullmatch(
+            r"[a-z]+/\d\d_[a-z0-9_]+", value
+        ):
+            self.fail(
+                "field 'notebook' must be null or like 'rewards/03_design'", value
+            )
+        return value
+
+
+def _claim(raw: Any, source: str, chapter: str) -> Claim:
+    entry = _Entry(raw, source)
+    if entry.name.split(".", 1)[0] != chapter:
+        entry.fail(f"the id must begin with '{chapter}.'", entry.name)
+    tolerance, because = entry.tolerance()
+    verdict = entry.word("verdict", VERDICTS)
+    claim = Claim(
+        id=entry.name,
+        where=entry.text("where", required=True),
+        kind=entry.word("kind", KINDS),
+        says=entry.text("says", required=True),
+        verdict=verdict,
+        notebook=entry.notebook(),
+        printed=entry.printed(),
+        unit=entry.text("unit"),
+        tolerance=tolerance,
+        because=because,
+        at=entry.at(),
+        text=entry.word("text", ("uncertain",)) if "text" in raw else "",
+        evidence=entry.word("evidence", EVIDENCE) if "evidence" in raw else "",
+        ours=entry.text("ours"),
+        counterexample=entry.text("counterexample"),
+        assumed=entry.texts("assumed"),
+        range=entry.range(),
+        tried=entry.texts("tried"),
+    )
+    if verdict == "open":
+        if claim.notebook is not None or claim.evidence:
+            entry.fail(
+                "an open claim has no notebook and no evidence yet", claim.notebook
+            )
+    elif claim.notebook is None or not claim.evidence:
+        entry.fail(f"the verdict '{verdict}' needs 'notebook' and 'evidence'", None)
+    need = _NEEDS.get(verdict)
+    if need and not getattr(claim, need):
+        entry.fail(f"the verdict '{verdict}' needs the field '{need}'", None)
+    for name, only in _ONLY.items():
+        if getattr(claim, name) and verdict != only:
+            entry.fail(f"the field '{name}' belongs to the verdict '{only}'", verdict)
+    if claim.ours and verdict not in ("corrected", "shown"):
+        entry.fail("the field 'ours' belongs to 'corrected' and 'shown'", verdict)
+    if claim.range and verdict != "underspecified":
+        entry.fail("the field 'range' belongs to the verdict 'underspecified'", verdict)
+    if (claim.kind == "ours") != (verdict == "shown") and verdict != "open":
+        entry.fail("the kind 'ours' and the verdict 'shown' go together", claim.kind)
+    if claim.kind == "ours" and claim.printed:
+        entry.fail("a result of ours is not printed in the paper", claim.printed)
+    return claim
+
+
+def read(path: Path) -> Ledger:
+    """Read the ledger of one chapter; see `dplib.ledger.load_chapter`."""
+    chapter, source = path.stem, path.name
+    if chapter not in CHAPTERS:
+        raise LedgerError(
+            f"{source}: the chapter must be one of {', '.join(CHAPTERS)}. "
+            f"Got {chapter!r}."
+        )
+    try:
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except LedgerError as error:
+        raise LedgerError(f"{source}: {error}.") from None
+    except yaml.YAMLError as error:
+        raise LedgerError(
+            f"{source}: not YAML: {' '.join(str(error).split())}"
+        ) from None
+    if not isinstance(raw, dict) or set(raw) != {"paper", "claims"}:
+        raise LedgerError(f"{source}: must hold 'paper' and 'claims', nothing else.")
+    about = raw["paper"]
+    if not isinstance(about, dict) or set(about) != {"key", "title", "authors"}:
+        raise LedgerError(f"{source}: 'paper' must hold key, title and authors.")
+    if not all(isinstance(value, str) and value for value in about.values()):
+        raise LedgerError(f"{source}: 'paper' must hold texts. Got {about!r}.")
+    if not isinstance(raw["claims"], list) or not raw["claims"]:
+        raise LedgerError(f"{source}: 'claims' must be a list of entries.")
+    claims: dict[str, Claim] = {}
+    for item in raw["claims"]:
+        claim = _claim(item, source, chapter)
+        if claim.id in claims:
+            raise LedgerError(f"{source}: {claim.id}: the id is used twice.")
+        claims[claim.id] = claim
+    return Ledger(chapter, Paper(**about), MappingProxyType(claims))

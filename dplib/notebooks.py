@@ -1,0 +1,400 @@
+"""Paired notebooks: read, execute, and write them, always the same way.
+
+A notebook is a pair: the ``.md`` that people edit and review, and the ``.ipynb``
+with outputs that the book shows and that tests compare. `refresh` executes the
+``.md`` and writes both; run twice, it changes no byte. It never looks at file
+times, and writes nothing if a cell fails.
+
+Command line::
+
+    python -m dplib.notebooks refresh [CHAPTER/NN_TOPIC ...] [--status]
+    python -m dplib.notebooks changed
+    python -m dplib.notebooks verified [CHAPTER/NN_TOPIC ...]
+
+``changed`` lists the notebooks whose cells, claims, or reached library code
+differ from what ``verified`` last noted in ``.cache/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import resource
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+from dplib import ledger, provenance
+
+__all__ = [
+    "ENVIRONMENT",
+    "NotebookError",
+    "execute",
+    "find",
+    "key",
+    "main",
+    "read_source",
+    "refresh",
+    "source_text",
+    "verified_text",
+]
+
+#: What a kernel's environment must hold: one thread, no display, fixed hashes.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "MPLBACKEND": "agg",
+    "PYTHONHASHSEED": "0",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
+
+_FORMAT = "md:myst"
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+_VERSIONED = (
+    *("numpy", "scipy", "cvxpy", "clarabel", "scs", "matplotlib", "seaborn"),
+    *("jupyter-book", "papermill", "nbval"),
+)
+
+
+class NotebookError(RuntimeError):
+    """A notebook could not be found, read or executed."""
+
+
+def find(root: Path, names: Sequence[str] = ()) -> list[Path]:
+    """Return the ``.md`` files of the notebooks, in order.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        Folder of the book.
+    names : sequence of str
+        ``chapter/NN_topic`` each (a path to either file of the pair will do);
+        all notebooks if empty.
+
+    Raises
+    ------
+    NotebookError
+        If a name belongs to no notebook.
+
+    Examples
+    --------
+    >>> find(Path("."), ["truthful/99_nothing"])
+    Traceback (most recent call last):
+    ...
+    dplib.notebooks.NotebookError: There is no notebook 'truthful/99_nothing' \
+(looked for notebooks/truthful/99_nothing.md).
+    """
+    folder = root / "notebooks"
+    if not names:
+        return sorted(folder.glob("*/[0-9][0-9]_*.md"))
+    found = []
+    for name in names:
+        bare = name.removesuffix(".md").removesuffix(".ipynb")
+        bare = bare.removeprefix("./").removeprefix("notebooks/")
+        path = folder / f"{bare}.md"
+        if not path.is_file():
+            raise NotebookError(
+                f"There is no notebook '{name}' (looked for notebooks/{bare}.md)."
+            )
+        found.append(path)
+    return found
+
+
+def name_of(path: Path) -> str:
+    """Return ``chapter/NN_topic`` of either file of a pair."""
+    return f"{path.parent.name}/{path.stem}"
+
+
+def read_source(path: Path) -> Any:
+    """Read a ``.md`` as a notebook without outputs, in canonical form.
+
+    Raises
+    ------
+    NotebookError
+        If the file has no jupytext header, so that it would have no code cell.
+    """
+    text = path.read_text(encoding="utf-8")
+    if not text.startswith("---\n"):
+        raise NotebookError(
+            f"{path.name} is not a notebook: it must begin with a jupytext header."
+        )
+    return _canonical(jupytext.reads(text, fmt=_FORMAT))
+
+
+def _canonical(notebook: Any) -> Any:
+    """Return a copy with fixed ids and without what differs between runs."""
+    result = copy.deepcopy(notebook)
+    kept = result.metadata.get("jupytext", {})
+    result.metadata = nbformat.from_dict({"kernelspec": _KERNEL, "jupytext": kept})
+    result.metadata.jupytext.get("text_representation", {}).pop(
+        "jupytext_version", None
+    )
+    result.nbformat, result.nbformat_minor = 4, 5
+    for number, cell in enumerate(result.cells):
+        cell.id = f"c{number:03d}"
+        cell.metadata.pop("execution", None)
+        if cell.cell_type != "code":
+            continue
+        for output in cell.outputs:
+            # The transient and timing parts of an output are not results.
+            output.pop("transient", None)
+            if output.output_type in ("display_data", "execute_result"):
+                output.metadata = {}
+    return result
+
+
+def source_text(notebook: Any) -> str:
+    """Return the text of the ``.md`` that belongs to a notebook."""
+    text: str = jupytext.writes(_canonical(notebook), fmt=_FORMAT)
+    lines = [line for line in text.splitlines() if "jupytext_version:" not in line]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def verified_text(notebook: Any) -> str:
+    """Return the text of the ``.ipynb`` that belongs to an executed notebook."""
+    text: str = nbformat.writes(_canonical(notebook))
+    return text.rstrip("\n") + "\n"
+
+
+def execute(notebook: Any, folder: Path, *, timeout: int = 600) -> float:
+    """Execute a notebook in place, in a fresh kernel.
+
+    Parameters
+    ----------
+    notebook : nbformat.NotebookNode
+        Its cells get their outputs and execution counts.
+    folder : pathlib.Path
+        The kernel's working directory.
+    timeout : int
+        Seconds that one cell may take.
+
+    Returns
+    -------
+    float
+        CPU seconds that the kernel (and its children) used.
+
+    Raises
+    ------
+    nbclient.exceptions.CellExecutionError
+        If a cell fails.
+    """
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--IPKernelApp.log_level=40"],  # no notice about TCP
+        resources={"metadata": {"path": str(folder)}},
+    )
+    saved = {name: os.environ.get(name) for name in ENVIRONMENT}
+    os.environ.update(ENVIRONMENT)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    try:
+        client.execute()
+    finally:
+        for name, value in saved.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def key(notebook: Any, name: str, root: Path) -> str:
+    """Return the key of a notebook: cells, claims, and the code they reach.
+
+    Parameters
+    ----------
+    notebook : nbformat.NotebookNode
+        The notebook; only its code cells count.
+    name : str
+        ``chapter/NN_topic``.
+    root : pathlib.Path
+        Folder of the book.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits. It changes with a code cell, with a claim that
+        the ledger assigns to the notebook, and with the code (not the
+        docstrings or comments) of every `dplib` module that is reached.
+    """
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    path = root / "book" / "claims" / f"{name.split('/')[0]}.yml"
+    claims = ledger.load_chapter(path).of_notebook(name) if path.is_file() else ()
+    facts = [
+        {k: dict(v) if k == "at" else v for k, v in vars(claim).items()}
+        for claim in claims
+    ]
+    whole = {
+        "cells": cells,
+        "claims": facts,
+        "code": provenance.code_key("\n".join(cells), root / "dplib"),
+    }
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def _write(path: Path, text: str) -> bool:
+    """Write aside, then rename; return whether the file changed."""
+    data = text.encode("utf-8")
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        aside.write_bytes(data)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    return True
+
+
+def _status(root: Path) -> dict[str, Any]:
+    path = root / "book" / "status.json"
+    if not path.is_file():
+        return {"date": None, "machine": None, "versions": {}, "notebooks": {}}
+    status: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return status
+
+
+def _surroundings() -> dict[str, Any]:
+    versions = {"python": platform.python_version()}
+    versions |= {name: importlib.metadata.version(name) for name in _VERSIONED}
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return {"date": today, "machine": machine, "versions": versions}
+
+
+def refresh(
+    root: Path, names: Sequence[str] = (), *, status: bool = False
+) -> list[str]:
+    """Execute notebooks and write both files of each pair.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        Folder of the book.
+    names : sequence of str
+        As for `find`; all notebooks if empty.
+    status : bool
+        Whether to note versions, machine, date and the time of every notebook
+        in ``book/status.json``. Without it, only the time of a notebook whose
+        `key` is new is noted, so that a second refresh changes no byte.
+
+    Returns
+    -------
+    list of str
+        The files that changed.
+
+    Raises
+    ------
+    NotebookError
+        If a notebook is not found or a cell fails; that pair stays as it was.
+    """
+    changed = []
+    for source in find(root, names):
+        name = name_of(source)
+        print(f"refresh {name} ...", flush=True)
+        notebook = read_source(source)
+        try:
+            seconds = execute(notebook, source.parent)
+        except CellExecutionError as error:
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # no colour codes
+            raise NotebookError(
+                f"{name}: a cell failed; neither file of the pair was written.\n{plain}"
+            ) from None
+        for path, text in (
+            (source, source_text(notebook)),
+            (source.with_suffix(".ipynb"), verified_text(notebook)),
+        ):
+            if _write(path, text):
+                changed.append(str(path.relative_to(root)))
+        noted = _status(root)
+        this = key(notebook, name, root)
+        if status or noted["notebooks"].get(name, {}).get("key") != this:
+            noted["notebooks"][name] = {"key": this, "cpu_seconds": round(seconds, 1)}
+        existing = {name_of(path) for path in find(root)}
+        noted["notebooks"] = {
+            n: entry for n, entry in sorted(noted["notebooks"].items()) if n in existing
+        }
+        if status or not noted["versions"]:
+            noted |= _surroundings()
+        if _write(root / "book" / "status.json", json.dumps(noted, indent=1) + "\n"):
+            changed.append("book/status.json")
+        print(f"refresh {name}: {seconds:.1f} CPU seconds", flush=True)
+    return changed
+
+
+def _keys(root: Path, names: Sequence[str]) -> dict[str, str]:
+    """Return name to key, outputs included, of notebooks as they stand on disk."""
+    result = {}
+    for source in find(root, names):
+        stored = source.with_suffix(".ipynb")
+        body = stored.read_bytes() if stored.is_file() else b""
+        cells = key(read_source(source), name_of(source), root)
+        result[name_of(source)] = hashlib.sha256(cells.encode() + body).hexdigest()
+    return result
+
+
+def _changed(root: Path) -> list[str]:
+    path = root / ".cache" / "verified.json"
+    noted = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return [name for name, this in _keys(root, ()).items() if noted.get(name) != this]
+
+
+def _verified(root: Path, names: Sequence[str]) -> None:
+    path = root / ".cache" / "verified.json"
+    noted = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    noted |= _keys(root, names)
+    path.parent.mkdir(exist_ok=True)
+    _write(path, json.dumps(noted, indent=1) + "\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m dplib.notebooks")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for command, text in (
+        ("refresh", "execute notebooks and write both files of each pair"),
+        ("changed", "list the notebooks that changed since they were verified"),
+        ("verified", "note that the notebooks were verified as they stand"),
+    ):
+        sub = commands.add_parser(command, help=text)
+        if command != "changed":
+            sub.add_argument("names", nargs="*", metavar="CHAPTER/NN_TOPIC")
+        if command == "refresh":
+            sub.add_argument("--status", action="store_true", help="note versions too")
+    given = parser.parse_args(arguments)
+    root = ledger.book_root()
+    try:
+        if given.command == "refresh":
+            changed = refresh(root, given.names, status=given.status)
+            print("changed: " + (", ".join(changed) if changed else "nothing"))
+        elif given.command == "changed":
+            print("\n".join(f"notebooks/{name}.ipynb" for name in _changed(root)))
+        else:
+            _verified(root, given.names)
+    except (NotebookError, ledger.LedgerError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

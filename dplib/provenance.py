@@ -1,0 +1,127 @@
+"""Which library code a piece of code reaches, and a key that stands for it.
+
+A stored output belongs to the code that made it. The key of that code is a hash
+over the syntax trees, docstrings left out, of the `dplib` modules that it
+imports, directly or through others: it changes with what the code does, and
+stays when a comment, a docstring or the layout changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from pathlib import Path
+
+__all__ = ["code_key", "reached"]
+
+
+def _docstring_free(tree: ast.AST) -> ast.AST:
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if (
+            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+            and body
+            and isinstance(body[0], ast.Expr)
+            and isinstance(body[0].value, ast.Constant)
+            and isinstance(body[0].value.value, str)
+        ):
+            node.body = body[1:]
+    return tree
+
+
+def _imports(tree: ast.AST, package: str) -> set[str]:
+    """Return the dotted names, absolute, that a tree imports."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:  # relative: `package` is what one dot stands for
+                parts = package.split(".")
+                parts = parts[: len(parts) - node.level + 1]
+                base = ".".join(part for part in (*parts, node.module) if part)
+            names.add(base)
+            # What is imported may itself be a module.
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return names
+
+
+def _file(name: str, folder: Path) -> Path | None:
+    """Return the file of a dotted name below the package, if it is a module."""
+    parts = name.split(".")
+    if parts[0] != folder.name:
+        return None
+    path = folder.joinpath(*parts[1:])
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def _code(source: str) -> str:
+    """Drop the lines that only a notebook understands: magics."""
+    lines = source.splitlines()
+    return "\n".join(
+        "" if line.lstrip()[:1] in "%!" and line.strip() else line for line in lines
+    )
+
+
+def reached(source: str, folder: Path) -> dict[str, Path]:
+    """Return the library modules that a piece of code reaches.
+
+    Parameters
+    ----------
+    source : str
+        Python code, such as the cells of a notebook joined.
+    folder : pathlib.Path
+        The package's folder, named as the package.
+
+    Returns
+    -------
+    dict of str to pathlib.Path
+        Dotted name and file of every module of the package that is imported
+        by `source` or by a module reached, function bodies included.
+
+    Raises
+    ------
+    SyntaxError
+        If `source` is not Python.
+    """
+    package = folder.name
+    found: dict[str, Path] = {}
+    queue = sorted(_imports(ast.parse(_code(source)), package))
+    while queue:
+        name = queue.pop()
+        # Importing a.b.c executes a, a.b and a.b.c.
+        parts = name.split(".")
+        for end in range(1, len(parts) + 1):
+            dotted = ".".join(parts[:end])
+            path = _file(dotted, folder)
+            if path is None or dotted in found:
+                continue
+            found[dotted] = path
+            inside = dotted if path.name == "__init__.py" else dotted.rpartition(".")[0]
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            queue.extend(sorted(_imports(tree, inside)))
+    return dict(sorted(found.items()))
+
+
+def code_key(source: str, folder: Path) -> str:
+    """Return the key of the library code that `source` reaches.
+
+    Parameters
+    ----------
+    source, folder
+        As for `reached`.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    for name, path in reached(source, folder).items():
+        tree = _docstring_free(ast.parse(path.read_text(encoding="utf-8")))
+        digest.update(f"{name}\n{ast.dump(tree)}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,306 @@
+r"""The equations of a saddle point: Newton's method, and a proof of closeness.
+
+Hale & Egerstedt (arXiv 1509.08161), Section II-A, Eq. (1).
+
+Model. The saddle point of :math:`L_\alpha(x, \mu) = f(x) + \mu^T g(x)
++ \tfrac{\alpha}{2}\|x\|^2 - \tfrac{\alpha}{2}\|\mu\|^2` over the box and
+:math:`\mu \ge 0` is where
+
+.. math::
+   x = \Pi_X[x - L_x - \alpha x], \qquad \mu = \Pi_{\ge 0}[\mu + g(x) - \alpha\mu].
+
+The largest entry of the difference of the two sides is called the *residual*. It
+is computed in numpy from the problem's data alone.
+
+Certificate. Let A hold the active constraints and F the free coordinates. On these,
+the equations read :math:`G(z) = 0` for :math:`z = (x_F, \mu_A)`, where G is
+quadratic. With
+
+* :math:`\beta \ge \|G'(z)^{-1}\|_2`, from the smallest singular value,
+* :math:`\omega = \sqrt2\,(\sum_j \|Q_j\|_2^2)^{1/2}`, a Lipschitz constant of G',
+* :math:`\eta \ge \beta \|G(z)\|_2`, with an allowance for the rounding of G,
+
+the Newton-Kantorovich theorem says: if :math:`\beta\omega\eta \le 1/2`, there is one
+exact zero within :math:`\rho = 2\eta` of z. If moreover, over that whole ball, every
+inactive constraint stays negative, every active multiplier positive, every free
+coordinate inside its interval, and the force on every bound keeps its sign, then
+that zero satisfies the optimality conditions, which in a convex problem make it a
+saddle point; G' being regular it is the only one. So :math:`\rho` bounds the
+2-norm error of (x, mu) jointly. Quantities that enter are computed in floating
+point, their own relative error (about 1e-13) not being accounted for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplib import check
+from dplib.truthful.problem import (
+    Problem,
+    constraints,
+    jacobian,
+    lagrangian_gradient,
+    lagrangian_hessian,
+)
+
+__all__ = ["forces", "residual", "polish", "certify"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+def forces(
+    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
+    return (
+        lagrangian_gradient(problem, x, mu) + alpha * x,
+        constraints(problem, x) - alpha * mu,
+    )
+
+
+def residual(
+    problem: Problem, x: ArrayLike, mu: ArrayLike, *, alpha: float = 0.0
+) -> float:
+    """Return how far (x, mu) is from satisfying the saddle-point equations.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    x : array_like, shape (n,)
+        States.
+    mu : array_like, shape (m,)
+        Multipliers.
+    alpha : float
+        Weight of the regularisation, zero or greater.
+
+    Returns
+    -------
+    float
+        Largest entry of ``x - clip(x - L_x - alpha x)`` and of
+        ``mu - max(0, mu + g - alpha mu)``; 0 exactly at the saddle point.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size does not match, or a number is not finite.
+
+    Examples
+    --------
+    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> problem = hale_egerstedt()
+    >>> residual(problem, problem.targets, np.zeros(4))
+    1069.0
+    """
+    where = "residual"
+    alpha = check.nonnegative("alpha", alpha, where)
+    x = check.array("x", x, where, shape=(problem.n_states,))
+    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    in_x, in_mu = forces(problem, x, mu, alpha)
+    states = x - np.clip(x - in_x, problem.lower, problem.upper)
+    duals = mu - np.maximum(mu + in_mu, 0.0)
+    return float(max(np.abs(states).max(), np.abs(duals).max()))
+
+
+def _split(
+    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
+) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """Read off which constraints are active and which bounds hold.
+
+    The projections of the equations decide, so no tolerance is needed.
+    """
+    in_x, in_mu = forces(problem, x, mu, alpha)
+    at_lower = x - in_x <= problem.lower
+    at_upper = (x - in_x >= problem.upper) & ~at_lower
+    return mu + in_mu > 0.0, at_lower, at_upper
+
+
+def _kkt_matrix(
+    problem: Problem,
+    x: FloatArray,
+    mu: FloatArray,
+    alpha: float,
+    free: BoolArray,
+    active: BoolArray,
+) -> FloatArray:
+    """Return the derivative G' of the equations on free and active unknowns."""
+    hessian = lagrangian_hessian(problem, mu) + alpha * np.eye(problem.n_states)
+    rows = jacobian(problem, x)[active][:, free]
+    corner = -alpha * np.eye(int(active.sum()))
+    return np.block([[hessian[np.ix_(free, free)], rows.T], [rows, corner]])
+
+
+def _snap(
+    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
+) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+    """Put held coordinates on their bounds, and inactive multipliers to zero."""
+    active, at_lower, at_upper = _split(problem, x, mu, alpha)
+    x = np.where(at_lower, problem.lower, np.where(at_upper, problem.upper, x))
+    return x, np.where(active, mu, 0.0), active, ~(at_lower | at_upper)
+
+
+def polish(
+    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float, tolerance: float
+) -> tuple[FloatArray, FloatArray, int]:
+    """Refine (x, mu) by Newton's method, the active set read off at each step.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    x : numpy.ndarray, shape (n,)
+        States to start from, close to the solution.
+    mu : numpy.ndarray, shape (m,)
+        Multipliers to start from.
+    alpha : float
+        Weight of the regularisation, zero or greater.
+    tolerance : float
+        Residual to reach, or the rounding error of the residual itself where
+        that is larger. Steps go on while they improve on it.
+
+    Returns
+    -------
+    x : numpy.ndarray, shape (n,)
+        States; a coordinate that a bound holds is exactly on it.
+    mu : numpy.ndarray, shape (m,)
+        Multipliers; exactly zero where the constraint is inactive.
+    iterations : int
+        Newton steps taken.
+
+    Raises
+    ------
+    RuntimeError
+        If the residual does not come below the tolerance in 100 steps.
+    """
+    last, kept_x, kept_mu, enough = np.inf, x, mu, tolerance
+    for iteration in range(100):
+        x, mu, active, free = _snap(problem, x, mu, alpha)
+        now = residual(problem, x, mu, alpha=alpha)
+        # Near rounding error a step no longer helps: keep the better of the two.
+        if last <= enough and now >= last:
+            return kept_x, kept_mu, iteration - 1
+        last, kept_x, kept_mu = now, x, mu
+        slack_x, slack_mu = _rounding(problem, x, mu, alpha)
+        enough = max(tolerance, slack_x.max(), slack_mu.max())
+        in_x, in_mu = forces(problem, x, mu, alpha)
+        matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
+        try:
+            move = np.linalg.solve(matrix, -np.concatenate((in_x[free], in_mu[active])))
+        except np.linalg.LinAlgError:
+            break
+        if not np.all(np.isfinite(move)):
+            break
+        x, mu = x.copy(), mu.copy()
+        x[free] += move[: free.sum()]
+        mu[active] += move[free.sum() :]
+    raise RuntimeError(
+        f"Newton's method did not reach a residual of {tolerance:g} on the "
+        f"saddle-point equations: it stopped at {last:.3g} (linearly dependent "
+        "active constraints can be why)."
+    )
+
+
+def _rounding(
+    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
+) -> tuple[FloatArray, FloatArray]:
+    """Bound the rounding error of `forces`: (terms + 8) u times the sizes summed."""
+    n, m = problem.n_states, problem.n_constraints
+    size_x, size_mu = np.abs(x), np.abs(mu)
+    slopes = np.abs(problem.Q) @ size_x + np.abs(problem.a)
+    in_x = problem.coordinate_weights * (size_x + np.abs(problem.targets))
+    in_x = in_x + size_mu @ slopes + alpha * size_x
+    in_mu = (slopes + np.abs(problem.a)) @ size_x + np.abs(problem.c) + alpha * size_mu
+    unit = 0.5 * np.finfo(np.float64).eps
+    return (n + m + 8) * unit * in_x, (2 * n + 8) * unit * in_mu
+
+
+def certify(
+    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
+) -> tuple[float, BoolArray, BoolArray]:
+    """Return the error bound of the file's docstring, and the active set.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    x : numpy.ndarray, shape (n,)
+        States, from `polish`.
+    mu : numpy.ndarray, shape (m,)
+        Multipliers, from `polish`.
+    alpha : float
+        Weight of the regularisation, zero or greater.
+
+    Returns
+    -------
+    bound : float
+        Bound on the 2-norm distance of (x, mu) from the exact saddle point.
+    active : numpy.ndarray of bool, shape (m,)
+        Constraints whose multiplier is positive.
+    at_bound : numpy.ndarray of bool, shape (n,)
+        Coordinates that a bound of the box holds.
+
+    Raises
+    ------
+    RuntimeError
+        If the theorem's conditions are not met: dependent active constraints, a
+        point too far off, or a degenerate active set.
+    """
+    active, at_lower, at_upper = _split(problem, x, mu, alpha)
+    free = ~(at_lower | at_upper)
+    held = np.where(at_lower, problem.lower, problem.upper)
+    if np.any((x != held) & ~free) or np.any(mu[~active] != 0.0):
+        raise RuntimeError(
+            "The saddle point cannot be certified: a held coordinate is off its "
+            "bound, or an inactive constraint has a multiplier."
+        )
+    in_x, in_mu = forces(problem, x, mu, alpha)
+    slack_x, slack_mu = _rounding(problem, x, mu, alpha)
+    inexact = np.concatenate(
+        (np.abs(in_x[free]) + slack_x[free], np.abs(in_mu[active]) + slack_mu[active])
+    )
+    norms = np.linalg.norm(problem.Q, ord=2, axis=(1, 2))
+    omega = float(np.sqrt(2.0 * np.sum(norms**2)))
+    rho = 0.0
+    if inexact.size:
+        matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
+        singular = np.linalg.svd(matrix, compute_uv=False)
+        # The smallest singular value is itself computed up to rounding.
+        smallest = singular[-1] - len(singular) * 1e-15 * singular[0]
+        if smallest <= 0.0:
+            raise RuntimeError(
+                "The saddle point cannot be certified: its active constraints are "
+                "linearly dependent, so its multipliers are not unique."
+            )
+        eta = float(np.linalg.norm(inexact)) / smallest
+        rho = 2.0 * eta
+        if omega * eta / smallest > 0.5:
+            raise RuntimeError(
+                f"The saddle point cannot be certified: the Newton-Kantorovich "
+                f"number is {omega * eta / smallest:.3g}, above 1/2."
+            )
+    # Over the ball no inequality may change sign. A force is linear plus at most
+    # omega rho^2 / 2; g_j and its gradient likewise.
+    whole = _kkt_matrix(problem, x, mu, alpha, np.ones_like(free), np.ones_like(active))
+    change = float(np.linalg.norm(whole, ord=2)) * rho + 0.5 * omega * rho**2
+    pinned = problem.lower == problem.upper
+    inward = np.where(at_lower, in_x, -in_x)
+    strict = {
+        "a constraint at zero has multiplier zero": np.concatenate(
+            (-in_mu[~active] - slack_mu[~active] - change, mu[active] - rho)
+        ),
+        "a bound holds a coordinate with no force": (inward - slack_x - change)[
+            ~free & ~pinned
+        ],
+        "a free coordinate is on its bound": np.concatenate(
+            ((x - problem.lower)[free] - rho, (problem.upper - x)[free] - rho)
+        ),
+    }
+    for reason, margins in strict.items():
+        if margins.size and margins.min() <= 0.0:
+            raise RuntimeError(
+                f"The saddle point cannot be certified: {reason} (to within "
+                f"{margins.min():.3g}), a degenerate case that rounding cannot tell."
+            )
+    return float(rho), active, at_lower | at_upper

@@ -1,0 +1,140 @@
+"""One checked claim, as readers and the scoreboard see it.
+
+A `Check` is what `dplib.claims` found for one entry of the ledger. It renders
+itself as a line of text, a line of HTML (colour, sign and word, never colour
+alone), and a small JSON output of type `MIME_TYPE`, from which the scoreboard
+is filled when the book is built.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dplib.ledger import Claim
+
+__all__ = ["MIME_TYPE", "SIGNS", "Check", "show", "table"]
+
+MIME_TYPE = "application/vnd.dplib.claim+json"
+
+#: A sign and a colour (of a colour-blind-safe palette) for each verdict.
+SIGNS: Mapping[str, tuple[str, str]] = {
+    "reproduced": ("✓", "#029e73"),
+    "shown": ("★", "#0173b2"),
+    "corrected": ("✎", "#de8f05"),
+    "refuted": ("✗", "#d55e00"),
+    "underspecified": ("?", "#cc78bc"),
+    "not reproduced": ("≠", "#ca3542"),
+    "open": ("○", "#949494"),
+    "not applicable": ("–", "#949494"),
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found.
+
+    Attributes
+    ----------
+    claim : Claim
+        The entry of the ledger.
+    verdict : str
+        The computed verdict, or ``"not applicable"``.
+    value : float or None
+        The value (or margin, or percentile) that decided, rounded.
+    interval : tuple of float or None
+        The interval that belongs to it, rounded.
+    finding : str
+        One phrase for the reader: what came out.
+    """
+
+    claim: Claim
+    verdict: str
+    value: float | None
+    interval: tuple[float, float] | None
+    finding: str
+
+    def payload(self) -> dict[str, Any]:
+        """Return the JSON output: the entry's words and what was found."""
+        claim = self.claim
+        return {
+            "id": claim.id,
+            "where": claim.where,
+            "kind": claim.kind,
+            "says": claim.says,
+            "printed": list(claim.printed),
+            "at": dict(claim.at),
+            "evidence": claim.evidence,
+            "ledger": claim.verdict,
+            "verdict": self.verdict,
+            "value": self.value,
+            "interval": None if self.interval is None else list(self.interval),
+            "finding": self.finding,
+        }
+
+    def text(self) -> str:
+        """Return the line as plain text."""
+        sign = SIGNS[self.verdict][0]
+        return (
+            f"{sign} {self.verdict} | {self.claim.id} | {self.claim.where} | "
+            f"{self.claim.says} | {self.finding} | evidence: {self.claim.evidence}"
+        )
+
+    def html(self) -> str:
+        """Return the line as HTML: colour, sign and word, never colour alone."""
+        sign, colour = SIGNS[self.verdict]
+        kind = self.verdict.replace(" ", "-")
+        claim = self.claim
+        uncertain = (
+            " <em>(in the text as we have it)</em>" if claim.text == "uncertain" else ""
+        )
+        return (
+            f'<div class="claim claim-{kind}" id="claim-{claim.id}" '
+            f'style="border-left: 0.35em solid {colour}; padding: 0.2em 0.8em;">'
+            f'<strong class="claim-verdict">{sign} {self.verdict}</strong> '
+            f'<span class="claim-where">{html.escape(claim.where)}</span>'
+            f'<span class="claim-says"> — {html.escape(claim.says)}{uncertain}</span>'
+            f'<br><span class="claim-finding">{html.escape(self.finding)}</span> '
+            f'<small class="claim-evidence">({html.escape(claim.evidence)}; '
+            f"<code>{claim.id}</code>)</small></div>"
+        )
+
+
+def show(data: dict[str, Any]) -> None:
+    """Show a bundle of representations; outside a notebook, print its text."""
+    from IPython import get_ipython
+    from IPython.display import display
+
+    if get_ipython() is None:
+        print(data["text/plain"])
+    else:
+        display(data, raw=True)
+
+
+def table(checks: Sequence[Check]) -> dict[str, str]:
+    """Return the table of several checks, as HTML and as plain text."""
+    rows = []
+    for item in checks:
+        sign, colour = SIGNS[item.verdict]
+        cells = (item.claim.where, item.claim.says, item.finding)
+        rows.append(
+            f'<tr><td style="white-space: nowrap; border-left: 0.35em solid '
+            f'{colour};"><strong>{sign} {item.verdict}</strong></td>'
+            + "".join(
+                f'<td style="text-align: left;">{html.escape(cell)}</td>'
+                for cell in cells
+            )
+            + "</tr>"
+        )
+    markup = (
+        '<table class="claim-table"><thead><tr><th>verdict</th><th>where</th>'
+        "<th>claim</th><th>what we found</th></tr></thead><tbody>"
+        + "".join(rows)
+        + "</tbody></table>"
+    )
+    return {
+        "text/html": markup,
+        "text/plain": "\n".join(item.text() for item in checks),
+    }

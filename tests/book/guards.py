@@ -1,0 +1,353 @@
+"""What a notebook pair must be, checked on the files alone: nothing is executed.
+
+Each guard takes one ``.md`` of a pair and returns the problems it found, one
+sentence each. `test_guards.py` runs them over the book;
+`test_guards_bite.py` breaks a notebook on purpose and expects each to notice.
+Whether stored outputs are what the code gives is nbval's question, not theirs.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from dplib import claims, figures, ledger, notebooks
+
+Guard = Callable[[Path], list[str]]
+
+BUDGET_NOTEBOOK = 90.0  # CPU seconds
+BUDGET_CHAPTER = 450.0
+WIDTH = 80
+
+_ABSOLUTE = re.compile(
+    r"(?<![\w.:/])/(?:home|root|work|Users|tmp|usr|opt|mnt|var|private)/|\b[A-Z]:\\\\?\w"
+)
+_FORBIDDEN_TAGS = {
+    "nbval-skip",
+    "nbval-ignore-output",
+    "raises-exception",
+    "skip-execution",
+}
+
+
+def root_of(source: Path) -> Path:
+    return source.parent.parent.parent
+
+
+def stored(source: Path) -> Any:
+    """Return the ``.ipynb`` of a pair as it stands on disk."""
+    return nbformat.read(source.with_suffix(".ipynb"), as_version=4)
+
+
+def _code(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _outputs(notebook: Any) -> Iterator[tuple[Any, Any]]:
+    for cell in _code(notebook):
+        for output in cell.outputs:
+            yield cell, output
+
+
+def _trees(notebook: Any) -> Iterator[tuple[Any, ast.Module]]:
+    for cell in _code(notebook):
+        try:
+            yield cell, ast.parse(cell.source)
+        except SyntaxError:
+            continue  # `magics` reports it
+
+
+def pair(source: Path) -> list[str]:
+    """Both files exist, agree cell by cell, and are as `refresh` writes them."""
+    other = source.with_suffix(".ipynb")
+    if not other.is_file():
+        return [f"{source.name} has no .ipynb beside it: make refresh"]
+    text = source.read_text(encoding="utf-8")
+    ours, theirs = notebooks.read_source(source), stored(source)
+
+    def cells(notebook: Any) -> list[tuple[str, str, dict[str, Any]]]:
+        return [
+            (cell.cell_type, cell.source, dict(cell.metadata))
+            for cell in notebook.cells
+        ]
+
+    problems = []
+    if cells(ours) != cells(theirs):
+        problems.append("the .md and the .ipynb differ in their cells: make refresh")
+    if notebooks.source_text(ours) != text:
+        problems.append("the .md is not as refresh writes it: make refresh")
+    if notebooks.verified_text(theirs) != other.read_text(encoding="utf-8"):
+        problems.append("the .ipynb is not as refresh writes it: make refresh")
+    return problems
+
+
+def executed(source: Path) -> list[str]:
+    """Every code cell ran once, in order, and left no error or warning."""
+    notebook = stored(source)
+    counts = [cell.execution_count for cell in _code(notebook)]
+    problems = []
+    if counts != list(range(1, len(counts) + 1)):
+        problems.append(f"execution counts are {counts}, not 1..{len(counts)}")
+    for cell, output in _outputs(notebook):
+        if output.output_type == "error":
+            problems.append(f"a stored error: {output.ename}")
+        if output.output_type == "stream" and output.name == "stderr":
+            problems.append(f"a stored warning: {output.text.strip()[:60]}")
+        count = output.get("execution_count")
+        if count is not None and count != cell.execution_count:
+            problems.append("an output of another execution than its cell's")
+    if not any(True for _ in _outputs(notebook)):
+        problems.append("no stored output: nbval would pass it unseen")
+    return problems
+
+
+def parameters(source: Path) -> list[str]:
+    """One parameters cell comes first: literals, one a line, each explained."""
+    cells = _code(stored(source))
+    tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
+    if len(tagged) != 1:
+        return [f"{len(tagged)} cells are tagged 'parameters', not one"]
+    problems = []
+    if cells[0] is not tagged[0]:
+        problems.append("the parameters cell is not the first code cell")
+    lines = tagged[0].source.splitlines()
+    for node in ast.parse(tagged[0].source).body:
+        line = lines[node.lineno - 1]
+        if not isinstance(node, ast.Assign) or node.lineno != node.end_lineno:
+            problems.append(f"not a one-line assignment among the parameters: {line}")
+            continue
+        try:
+            ast.literal_eval(node.value)
+        except ValueError:
+            problems.append(f"not a plain literal among the parameters: {line}")
+        if "#" not in line:
+            problems.append(f"a parameter without unit and range in a comment: {line}")
+    return problems
+
+
+def magics(source: Path) -> list[str]:
+    """All code is plain Python, and no cell asks nbval to look away."""
+    problems = []
+    for cell in _code(stored(source)):
+        try:
+            ast.parse(cell.source)
+        except SyntaxError as error:
+            problems.append(f"a cell is not plain Python: {error.text}")
+        tags = _FORBIDDEN_TAGS & set(cell.metadata.get("tags", []))
+        problems += [f"the tag '{tag}' hides a cell from the tests" for tag in tags]
+        if re.search(r"#\s*(NBVAL|PYTEST_VALIDATE)_", cell.source):
+            problems.append("an NBVAL comment hides a cell from the tests")
+    return problems
+
+
+def paths(source: Path) -> list[str]:
+    """No absolute path of somebody's machine, in cells or outputs."""
+    problems = []
+    for cell in stored(source).cells:
+        texts = [cell.source]
+        for output in cell.get("outputs", []):
+            data = dict(output.get("data", {}))
+            data.pop("image/svg+xml", None)  # path data, not paths
+            texts.append(json.dumps(data) + str(output.get("text", "")))
+        for text in texts:
+            found = _ABSOLUTE.search(text)
+            if found:
+                problems.append(f"an absolute path: {text[found.start() :][:40]!r}")
+    return problems
+
+
+def randomness(source: Path) -> list[str]:
+    """Every random number comes from `dplib.rng.stream`."""
+    problems = []
+    for _, tree in _trees(stored(source)):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [alias.name for alias in node.names]
+                names.append(getattr(node, "module", None) or "")
+                if "random" in names or any("numpy.random" in name for name in names):
+                    problems.append("imports a random module: use dplib.rng.stream")
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Attribute)
+                and node.value.attr == "random"
+                and node.attr != "Generator"
+            ):
+                problems.append(
+                    f"unseeded or unkeyed randomness 'random.{node.attr}': "
+                    "use dplib.rng.stream"
+                )
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                keywords = {keyword.arg for keyword in node.keywords}
+                if name == "rvs" and "random_state" not in keywords:
+                    problems.append("scipy's rvs without random_state=rng")
+                if name == "default_rng":
+                    problems.append("default_rng: use dplib.rng.stream")
+    return problems
+
+
+def images(source: Path) -> list[str]:
+    """Figures are canonical SVG, and each has a name, a caption and alt text."""
+    problems = []
+    for cell, output in _outputs(stored(source)):
+        data = output.get("data", {})
+        bitmaps = [
+            kind for kind in data if kind.startswith("image/") and "svg" not in kind
+        ]
+        problems += [f"an output of type {kind}, which nbval skips" for kind in bitmaps]
+        if "image/svg+xml" not in data:
+            continue
+        svg = data["image/svg+xml"]
+        if figures.canonical_svg(svg) != svg:
+            problems.append(
+                "a figure that is not canonical SVG: use dplib.figures.show"
+            )
+        header = cell.metadata.get("mystnb", {})
+        if not str(header.get("image", {}).get("alt", "")).strip():
+            problems.append("a figure without alt text (mystnb: image: alt)")
+        for part in ("name", "caption"):
+            if not str(header.get("figure", {}).get(part, "")).strip():
+                problems.append(f"a figure without {part} (mystnb: figure: {part})")
+    return problems
+
+
+def verdicts(source: Path) -> list[str]:
+    """Ledger and stored claims agree: each claim checked once, words and all."""
+    name = notebooks.name_of(source)
+    chapter = name.split("/")[0]
+    book = ledger.load_chapter(root_of(source) / "book" / "claims" / f"{chapter}.yml")
+    wanted = {claim.id: claim for claim in book.of_notebook(name)}
+    notebook = stored(source)
+    seen: list[str] = []
+    problems = []
+    if not wanted:
+        problems.append("the ledger assigns no claim to the notebook")
+    for cell, output in _outputs(notebook):
+        found = output.get("data", {}).get(claims.MIME_TYPE)
+        if found is None:
+            continue
+        seen.append(found["id"])
+        claim = wanted.get(found["id"])
+        if claim is None:
+            problems.append(
+                f"{found['id']}: not a claim of this notebook in the ledger"
+            )
+            continue
+        if found["verdict"] != claim.verdict:
+            problems.append(
+                f"{claim.id}: stored verdict '{found['verdict']}', "
+                f"the ledger says '{claim.verdict}'"
+            )
+        for part in ("where", "kind", "says", "evidence"):
+            if found[part] != getattr(claim, part):
+                problems.append(f"{claim.id}: '{part}' is not the ledger's")
+        if tuple(found["printed"]) != claim.printed or found["at"] != dict(claim.at):
+            problems.append(f"{claim.id}: 'printed' or 'at' is not the ledger's")
+        if claim.id not in cell.source:
+            problems.append(f"{claim.id}: stored in a cell that does not check it")
+    for claim_id in wanted:
+        if seen.count(claim_id) != 1:
+            problems.append(
+                f"{claim_id}: checked {seen.count(claim_id)} times, not once"
+            )
+    last = _code(notebook)[-1].source if _code(notebook) else ""
+    if not re.search(r"\.table\(\)\s*$", last):
+        problems.append("the last code cell does not end with the claim table")
+    return problems
+
+
+def width(source: Path) -> list[str]:
+    """Lines of code stay under 80 characters: wider is cut on paper and phone."""
+    return [
+        f"a line of {len(line)} characters: {line[:50]}..."
+        for cell in _code(stored(source))
+        for line in cell.source.splitlines()
+        if len(line) >= WIDTH
+    ]
+
+
+def contents(source: Path) -> list[str]:
+    """The notebook is in the table of contents, with its extension."""
+    toc = yaml.safe_load((root_of(source) / "_toc.yml").read_text(encoding="utf-8"))
+    listed = re.findall(r"'file': '([^']+)'", str(toc))
+    wanted = f"notebooks/{notebooks.name_of(source)}.ipynb"
+    return [] if wanted in listed else [f"_toc.yml does not list {wanted}"]
+
+
+def budget(source: Path) -> list[str]:
+    """The time of the last refresh is noted, and within the budget."""
+    path = root_of(source) / "book" / "status.json"
+    noted = (
+        json.loads(path.read_text(encoding="utf-8"))["notebooks"]
+        if path.is_file()
+        else {}
+    )
+    entry = noted.get(notebooks.name_of(source))
+    if entry is None:
+        return ["book/status.json does not know the notebook: make refresh"]
+    if entry["cpu_seconds"] > BUDGET_NOTEBOOK:
+        return [f"{entry['cpu_seconds']} CPU seconds, over {BUDGET_NOTEBOOK:g}"]
+    return []
+
+
+GUARDS: tuple[Guard, ...] = (
+    pair,
+    executed,
+    parameters,
+    magics,
+    paths,
+    randomness,
+    images,
+    verdicts,
+    width,
+    contents,
+    budget,
+)
+
+
+def problems(source: Path) -> list[str]:
+    """Run every guard over one pair; a missing half stops at the first."""
+    found = pair(source)
+    if not source.with_suffix(".ipynb").is_file():
+        return found
+    return found + [text for guard in GUARDS[1:] for text in guard(source)]
+
+
+def book_problems(root: Path) -> list[str]:
+    """What no single pair shows: halves without the other, chapters over budget."""
+    found = []
+    folder = root / "notebooks"
+    for path in sorted(folder.rglob("*.ipynb")):
+        if (
+            ".ipynb_checkpoints" not in path.parts
+            and not path.with_suffix(".md").is_file()
+        ):
+            found.append(f"{path.relative_to(root)} has no .md beside it")
+    names = {notebooks.name_of(path) for path in notebooks.find(root)}
+    for path in sorted(folder.rglob("*.md")):
+        if path.stem != "index" and notebooks.name_of(path) not in names:
+            found.append(f"{path.relative_to(root)} is not named NN_topic.md")
+    for chapter, book in ledger.load_all(root).items():
+        for claim in book.claims.values():
+            if claim.notebook is not None and claim.notebook not in names:
+                found.append(
+                    f"{claim.id}: its notebook {claim.notebook} does not exist"
+                )
+        path = root / "book" / "status.json"
+        if path.is_file():
+            noted = json.loads(path.read_text(encoding="utf-8"))["notebooks"]
+            spent = sum(
+                entry["cpu_seconds"]
+                for name, entry in noted.items()
+                if name.startswith(f"{chapter}/")
+            )
+            if spent > BUDGET_CHAPTER:
+                found.append(f"chapter {chapter}: {spent:g} CPU seconds, over 450")
+    return found

@@ -1,0 +1,124 @@
+"""The ledger of the book: complete, well formed, and tied to its notebooks.
+
+The *inventory* lists every numbered item of each paper, taken from its text;
+each must have an entry. The *seal* keeps what the papers say from being changed
+by accident: an intended change is sealed anew (see CONTRIBUTING.md).
+"""
+
+import json
+import re
+
+import pytest
+
+from dplib import ledger, notebooks, seal
+
+ROOT = ledger.book_root()
+BOOK = ledger.load_all(ROOT)
+
+
+def _numbered(**counts: int | str) -> list[str]:
+    """Expand {Lemma=3} to Lemma 1, 2, 3, and {Figure="2-4"} to Figure 2, 3, 4."""
+    items = []
+    for word, count in counts.items():
+        first, last = (
+            map(int, str(count).split("-")) if "-" in str(count) else (1, count)
+        )
+        items += [f"{word} {number}" for number in range(first, int(last) + 1)]
+    return items
+
+
+INVENTORY = {
+    "planning": _numbered(
+        Assumption=2,
+        Definition=3,
+        Problem=4,
+        Example=1,
+        Algorithm=2,
+        Theorem=2,
+        Equation=3,
+        Figure=5,
+    ),
+    "truthful": [
+        "Problem 0",
+        "Table I",
+        *_numbered(
+            Assumption=2,
+            Problem=1,
+            Definition=2,
+            Lemma=8,
+            Theorem=3,
+            Algorithm=2,
+            Figure=3,
+        ),
+    ],
+    "dpmac": [
+        *("Definition 3.1", "Definition 6.1", "Definition B.2", "Proposition 4.1"),
+        *("Theorem 5.1", "Theorem 6.1", "Theorem 6.2", "Theorem B.2"),
+        *("Figure 2a", "Figure 2b", "Figure 2c", "Figure 2d"),
+        *_numbered(Assumption=4, Equation=4, Figure=2),
+        *_numbered(Figure="4-5"),
+    ],
+    "rewards": _numbered(
+        Definition=5,
+        Remark=6,
+        Proposition=1,
+        Lemma=2,
+        Problem=5,
+        Algorithm=2,
+        Theorem=6,
+        Corollary=1,
+        Table=1,
+        Figure=11,
+        Example=3,
+        Equation=16,
+    ),
+    "macroscopic": _numbered(
+        Definition=4, Lemma=1, Proposition=2, Corollary=1, Equation=10, Figure=14
+    ),
+}
+
+
+def test_all_five_papers_are_entered():
+    assert list(BOOK) == list(ledger.CHAPTERS)
+
+
+@pytest.mark.parametrize("chapter", ledger.CHAPTERS)
+def test_every_numbered_item_of_the_paper_has_an_entry(chapter):
+    places = [claim.where for claim in BOOK[chapter].claims.values()]
+    missing = [
+        item
+        for item in INVENTORY[chapter]
+        if not any(
+            re.match(rf"{re.escape(item)}(?![\w.]*\d)", place) for place in places
+        )
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("chapter", ledger.CHAPTERS)
+def test_the_papers_words_and_numbers_are_as_sealed(chapter):
+    """Nobody deletes or alters a claim by accident."""
+    sealed = json.loads(seal.path(ROOT).read_text(encoding="utf-8"))
+    assert seal.differences(sealed, BOOK[chapter]) == []
+
+
+def test_every_claim_that_is_not_open_belongs_to_a_notebook_of_its_chapter():
+    names = {notebooks.name_of(path) for path in notebooks.find(ROOT)}
+    for chapter, book in BOOK.items():
+        for claim in book.claims.values():
+            if claim.verdict != "open":
+                assert claim.notebook in names, claim.id
+                assert claim.notebook.startswith(f"{chapter}/"), claim.id
+
+
+def test_paper_keys_are_in_the_bibliography():
+    text = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
+    for book in BOOK.values():
+        assert re.search(rf"@\w+\{{{book.paper.key},", text), book.paper.key
+
+
+def test_says_is_short_and_plain():
+    for book in BOOK.values():
+        for claim in book.claims.values():
+            assert len(claim.says) <= 240, claim.id
+            assert not set("\\$") & set(claim.says), claim.id

@@ -1,0 +1,505 @@
+"""The Sphinx extensions of the book, on tiny made-up ledgers and notebooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from dplib.ledger import EVIDENCE, VERDICTS, load_all
+from dplib.verdicts import MIME_TYPE, SIGNS, Check
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTENSIONS = ROOT / "book" / "_ext"
+sys.path.append(str(EXTENSIONS))
+
+import guards  # noqa: E402
+import ledger_html  # noqa: E402
+import plain_docstrings  # noqa: E402
+import repository_buttons  # noqa: E402
+import status_html  # noqa: E402
+from ledger_book import DOUBTFUL, TITLES, Snapshot, read  # noqa: E402
+
+CHECKED: dict[str, Any] = {"evidence": "exact", "notebook": "truthful/01_a"}
+
+ENTRIES: list[dict[str, Any]] = [
+    {"verdict": "reproduced", "printed": "0.50", "at": {"epsilon": 0.1}, **CHECKED},
+    {"verdict": "corrected", "ours": "a < b & c", "text": "uncertain", **CHECKED},
+    {"verdict": "refuted", "counterexample": "x = 2", **CHECKED},
+    {"verdict": "underspecified", "assumed": ["p", "q"], "range": [1, 2], **CHECKED},
+    {"verdict": "not reproduced", "tried": "the obvious", **CHECKED},
+    {"verdict": "shown", "kind": "ours", "ours": "3", **CHECKED},
+    {"verdict": "open", "notebook": None},
+]
+
+STATUS = {
+    "versions": {"numpy": "2.4.6"},
+    "machine": "one core",
+    "date": "2026-01-02",
+    "notebooks": {
+        "truthful/01_a": {"key": "k", "cpu_seconds": 12.34},
+        "truthful/02_b": {"key": "k", "cpu_seconds": 91.0},
+    },
+}
+
+Link = Callable[[str, str], str]
+
+
+def link(notebook: str, claim: str) -> str:
+    return f"{notebook}.html#claim-{claim}"
+
+
+class Book:
+    """A book of one chapter under `root`, with a notebook that checks its claims."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.entries = [
+            {"id": f"truthful.c{number}", "where": f"Section {number}", "kind": "bound"}
+            | {"says": f"claim {number}", **entry}
+            for number, entry in enumerate(ENTRIES)
+        ]
+        self.write_ledger()
+        self.payloads = [
+            Check(claim, claim.verdict, 1.0, None, f"found {claim.id}").payload()
+            for claim in load_all(root)["truthful"].claims.values()
+            if claim.verdict != "open"
+        ]
+        self.write_notebook("truthful/01_a", self.payloads)
+
+    def write_ledger(self) -> None:
+        paper = {"key": "k", "title": "On <Trees>", "authors": "A. Author"}
+        path = self.root / "book" / "claims" / "truthful.yml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump({"paper": paper, "claims": self.entries}))
+
+    def write_notebook(self, name: str, payloads: list[Any]) -> None:
+        cells = [
+            {
+                "cell_type": "code",
+                "outputs": [
+                    {
+                        "output_type": "display_data",
+                        "data": {"text/plain": "line", MIME_TYPE: payload},
+                    }
+                ],
+            }
+            for payload in payloads
+        ]
+        path = self.root / "notebooks" / f"{name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, *cells]}))
+
+    def write_status(self, status: Any = STATUS) -> None:
+        (self.root / "book" / "status.json").write_text(json.dumps(status))
+
+    def read(self) -> Snapshot:
+        return read(self.root)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Book:
+    return Book(tmp_path)
+
+
+# -- consistency: each way in which ledger and outputs may disagree -------------
+
+
+def test_a_consistent_book_has_no_problems(book: Book) -> None:
+    snapshot = book.read()
+    assert snapshot.problems == ()
+    assert len(snapshot.outputs) == 6
+    assert snapshot.counts("truthful") == dict.fromkeys(VERDICTS, 1)
+
+
+def only_problem(book: Book) -> str:
+    problems = book.read().problems
+    assert len(problems) == 1, problems
+    sentence = problems[0]
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    return sentence
+
+
+def test_output_for_an_unknown_claim(book: Book) -> None:
+    book.write_notebook("truthful/01_a", [*book.payloads, {"id": "truthful.nowhere"}])
+    assert "'truthful.nowhere', which the ledger does not have" in only_problem(book)
+
+
+def test_output_that_is_no_mapping(book: Book) -> None:
+    book.write_notebook("truthful/01_a", [*book.payloads, ["truthful.c0"]])
+    assert "None, which the ledger does not have" in only_problem(book)
+
+
+def test_output_given_twice_in_one_notebook(book: Book) -> None:
+    book.write_notebook("truthful/01_a", [*book.payloads, book.payloads[0]])
+    assert "truthful.c0 has an output already, in truthful/01_a" in only_problem(book)
+
+
+def test_output_given_twice_in_two_notebooks(book: Book) -> None:
+    book.write_notebook("truthful/02_b", [book.payloads[0]])
+    sentence = only_problem(book)
+    assert sentence.startswith("truthful/02_b: truthful.c0 has an output already")
+
+
+def test_settled_claim_that_no_cell_checks(book: Book) -> None:
+    book.write_notebook("truthful/01_a", book.payloads[1:])
+    assert only_problem(book) == (
+        "truthful.c0: the ledger says 'reproduced', but no executed cell of "
+        "truthful/01_a checks it."
+    )
+
+
+def test_output_for_an_open_claim(book: Book) -> None:
+    extra = book.payloads[0] | {"id": "truthful.c6", "verdict": "reproduced"}
+    book.write_notebook("truthful/01_a", [*book.payloads, extra])
+    assert "the ledger assigns it to no notebook" in only_problem(book)
+
+
+def test_output_in_another_notebook_than_the_ledger_says(book: Book) -> None:
+    book.write_notebook("truthful/01_a", book.payloads[1:])
+    book.write_notebook("truthful/02_b", book.payloads[:1])
+    assert "checked in truthful/02_b, but the ledger assigns it" in only_problem(book)
+
+
+def test_notebook_executed_at_other_parameters(book: Book) -> None:
+    book.payloads[0]["verdict"] = "not applicable"
+    book.write_notebook("truthful/01_a", book.payloads)
+    sentence = only_problem(book)
+    assert "executed at other parameter values" in sentence
+    assert "make refresh NB=truthful/01_a" in sentence
+
+
+def test_verdict_that_differs_from_the_ledger(book: Book) -> None:
+    book.payloads[0]["verdict"] = "refuted"
+    book.write_notebook("truthful/01_a", book.payloads)
+    assert "found 'refuted', the ledger says 'reproduced'" in only_problem(book)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("says", "something else"),
+        ("where", "Section 99"),
+        ("evidence", "sampling"),
+        ("printed", "0.51"),
+        ("at", {"epsilon": 0.2}),
+    ],
+)
+def test_entry_changed_after_the_notebook_ran(
+    book: Book, name: str, value: Any
+) -> None:
+    book.entries[0][name] = value
+    book.write_ledger()
+    assert f"the field '{name}' has changed since" in only_problem(book)
+
+
+def test_ledger_that_cannot_be_read(book: Book) -> None:
+    del book.entries[0]["says"]
+    book.write_ledger()
+    book.write_notebook("truthful/01_a", [])
+    assert only_problem(book).startswith("The ledger cannot be read: truthful.yml: ")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": [1]}'])
+def test_notebook_that_cannot_be_read(book: Book, text: str) -> None:
+    (book.root / "notebooks" / "truthful" / "02_b.ipynb").write_text(text)
+    assert "02_b: the notebook cannot be read" in only_problem(book)
+
+
+@pytest.mark.parametrize(
+    "status", [[], {}, {"versions": {}}, STATUS | {"notebooks": {"a": {}}}]
+)
+def test_status_that_cannot_be_read(book: Book, status: Any) -> None:
+    book.write_status(status)
+    assert "status.json: not a status file" in only_problem(book)
+
+
+# -- what the pages say ---------------------------------------------------------
+
+
+def test_table_puts_settled_claims_first_and_folds_the_open(book: Book) -> None:
+    markup = ledger_html.chapter_table(book.read(), "truthful", link)
+    shown, folded = markup.split("<details")
+    assert [f"claim {n}" in shown for n in range(7)] == [True] * 6 + [False]
+    assert "1 claim not worked on yet" in folded
+    assert "claim 6" in folded
+    for verdict, (sign, _) in SIGNS.items():
+        if verdict != "not applicable":
+            assert f">{sign}</span>" in markup
+            assert f">{verdict}</span>" in markup
+
+
+def test_row_names_print_finding_evidence_and_place(book: Book) -> None:
+    markup = ledger_html.chapter_table(book.read(), "truthful", link)
+    row = next(r for r in markup.split("<tr") if "claim 0<" in r or "claim 0 " in r)
+    for text in ("Section 0", "0.50", "found truthful.c0", "exact", "epsilon = 0.1"):
+        assert text in row
+    assert 'href="truthful/01_a.html#claim-truthful.c0"' in row
+
+
+def test_texts_are_escaped(book: Book) -> None:
+    snapshot = book.read()
+    markup = ledger_html.errata_list(snapshot, "truthful", link)
+    assert "a &lt; b &amp; c" in markup
+    assert "On &lt;Trees&gt;" in ledger_html.summary(snapshot)
+
+
+def test_errata_list_holds_the_four_doubtful_verdicts(book: Book) -> None:
+    markup = ledger_html.errata_list(book.read(), "truthful", link)
+    listed = re.findall(r'data-verdict="([^"]*)"', markup)
+    assert listed == list(DOUBTFUL)
+    for text in ("x = 2", "<li>p</li><li>q</li>", "1 and 2", "the obvious"):
+        assert text in markup
+    assert markup.count("text as we have it") == 1
+
+
+def test_errata_summary_counts(book: Book) -> None:
+    markup = ledger_html.errata_summary(book.read())
+    assert "6 of the 7 claims in the ledger have been checked" in markup
+    assert "4 are listed here: 1 corrected, 1 refuted" in markup
+
+
+def test_empty_errata_list_says_so(book: Book) -> None:
+    book.entries = [book.entries[0], book.entries[6]]
+    book.write_ledger()
+    book.write_notebook("truthful/01_a", book.payloads[:1])
+    markup = ledger_html.errata_summary(book.read())
+    assert "1 of the 2 claims in the ledger has been checked" in markup
+    assert "this list is empty" in markup
+    assert "says nothing about the claims that are still open" in markup
+
+
+def test_bar_says_in_words_what_it_draws() -> None:
+    markup = ledger_html.verdict_bar({"reproduced": 3, "not reproduced": 2})
+    assert 'aria-label="3 reproduced, 2 not reproduced"' in markup
+    assert markup.count("flex-grow") == 2
+
+
+def test_summary_counts_the_whole_book(book: Book) -> None:
+    markup = ledger_html.summary(book.read())
+    assert markup.count("6 of 7") == 2  # the chapter, and the whole book
+
+
+def test_legend_explains_every_word() -> None:
+    markup = ledger_html.legend()
+    for text in (*VERDICTS, *VERDICTS.values(), *EVIDENCE, *EVIDENCE.values()):
+        assert text in markup
+
+
+def test_every_chapter_has_a_title() -> None:
+    assert list(TITLES) == list(load_all(ROOT))
+
+
+def test_status_table_holds_times_against_budgets(book: Book) -> None:
+    book.write_status()
+    markup = status_html.status_table(book.read())
+    rows = {
+        name: cells
+        for name, *cells in (
+            [re.sub(r"<[^>]*>", "", cell) for cell in row.split("</td>")]
+            for row in re.findall(r"<tr>(<td>.*?)</tr>", markup)
+        )
+    }
+    assert rows["numpy"][0] == "2.4.6"
+    assert rows["truthful/01_a"][:3] == ["12.3", "90", "✓ within"]
+    assert rows["truthful/02_b"][:3] == ["91.0", "90", "✗ over"]
+    whole = rows["Truthful optimization, all notebooks"]
+    assert whole[:3] == ["103.3", "450", "✓ within"]
+    assert "2026-01-02" in markup
+
+
+def test_status_table_without_a_record_says_so(book: Book) -> None:
+    assert "Nothing has been recorded" in status_html.status_table(book.read())
+
+
+def test_budgets_are_those_of_the_guards() -> None:
+    assert status_html.NOTEBOOK_BUDGET == guards.BUDGET_NOTEBOOK
+    assert status_html.CHAPTER_BUDGET == guards.BUDGET_CHAPTER
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of #rrggbb (WCAG 2.2)."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+    )
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def test_signs_stand_out_on_their_colours() -> None:
+    css = (ROOT / "book" / "_static" / "book.css").read_text()
+    for verdict, (_, colour) in SIGNS.items():
+        if verdict == "not applicable":
+            continue
+        name = verdict.replace(" ", "-")
+        assert f"--verdict-{name}: {colour};" in css
+        rule = re.search(rf"\.verdict-{name} {{.*--on-verdict: (#\w+); }}", css)
+        assert rule is not None
+        text = {"#000": 0.0, "#fff": 1.0}[rule[1]]
+        low, high = sorted((text, luminance(colour)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5  # level AA
+
+
+# -- the extension inside Sphinx --------------------------------------------------
+
+PAGES = {
+    "index": "# Home\n\n```{toctree}\nclaims\nerrata\nstatus\nnotebooks/truthful/01_a\n"
+    "```\n",
+    "claims": "# Scoreboard\n\n```{scoreboard}\n```\n\n```{claim-legend}\n```\n",
+    "errata": "# Errata\n\n```{errata}\n```\n",
+    "status": "# Status\n\n```{status-table}\n```\n",
+    "notebooks/truthful/01_a": "# A\n\n```{chapter-claims} truthful\n```\n",
+}
+
+
+def sphinx(book: Book) -> subprocess.CompletedProcess[str]:
+    """Build the made-up book with the real extension; warnings are errors."""
+    (book.root / "conf.py").write_text(
+        "extensions = ['myst_parser', 'ledger_pages']\n"
+        "html_theme = 'basic'\n"
+        "exclude_patterns = ['out']\n"
+    )
+    for name, text in PAGES.items():
+        path = book.root / f"{name}.md"
+        if not path.is_file():
+            path.write_text(text)
+    return subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", ".", "out"],
+        cwd=book.root,
+        env=os.environ | {"PYTHONPATH": str(EXTENSIONS), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def page(book: Book, name: str) -> str:
+    return (book.root / "out" / f"{name}.html").read_text()
+
+
+def test_pages_are_filled_linked_and_follow_their_sources(book: Book) -> None:
+    book.write_status()
+    done = sphinx(book)
+    assert done.returncode == 0, done.stderr
+    target = "notebooks/truthful/01_a.html#claim-truthful.c1"
+    assert f'href="{target}"' in page(book, "claims")
+    assert f'href="{target}"' in page(book, "errata")
+    assert 'href="#claim-truthful.c1"' in page(book, "notebooks/truthful/01_a")
+    assert 'id="chapter-truthful"' in page(book, "claims")
+    assert '<a class="reference internal" href="#chapter-truthful"' in page(
+        book, "claims"
+    )
+    assert "claims.js" in page(book, "claims")
+    assert "claims.js" not in page(book, "errata")
+    assert "12.3" in page(book, "status")
+    assert "found truthful.c1" in page(book, "errata")
+
+    # An incremental build notices new outputs and new times, and only then works.
+    again = sphinx(book)
+    assert "0 added, 0 changed" in again.stdout
+    book.payloads[1]["finding"] = "found anew"
+    book.write_notebook("truthful/01_a", book.payloads)
+    book.write_status(STATUS | {"date": "2027-03-04"})
+    assert sphinx(book).returncode == 0
+    assert "found anew" in page(book, "errata")
+    assert "found anew" in page(book, "claims")
+    assert "2027-03-04" in page(book, "status")
+
+
+def test_a_disagreement_stops_the_build(book: Book) -> None:
+    book.write_notebook("truthful/01_a", book.payloads[1:])
+    (book.root / "notebooks" / "truthful" / "01_a.md").write_text(
+        "# A\n\n```{chapter-claims} nowhere\n```\n"
+    )
+    (book.root / "notebooks" / "truthful" / "02_b.ipynb").write_text(
+        (book.root / "notebooks" / "truthful" / "01_a.ipynb").read_text()
+    )
+    (book.root / "notebooks" / "truthful" / "01_a.ipynb").unlink()
+    done = sphinx(book)
+    assert done.returncode != 0
+    for sentence in (
+        "truthful.c0: the ledger says 'reproduced', but no executed cell",
+        "checked in truthful/02_b, but the ledger assigns it to truthful/01_a",
+        "02_b: the notebook checks claims, but _toc.yml does not list it",
+        "the chapter must be one of truthful. Got 'nowhere'",
+    ):
+        assert sentence in done.stderr
+
+
+# -- the small extensions ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("url", ["", "  ", "https://github.com/someone/book"])
+def test_buttons_follow_the_address_of_the_repository(url: str) -> None:
+    config = SimpleNamespace(html_theme_options={"repository_url": url})
+    repository_buttons.choose(SimpleNamespace(), config)  # type: ignore[arg-type]
+    options = config.html_theme_options
+    known = bool(url.strip())
+    assert options["use_repository_button"] is known
+    assert options["use_issues_button"] is known
+    assert bool(options["launch_buttons"]) is known
+
+
+def test_bars_are_escaped_but_not_in_literals() -> None:
+    lines = ["The size |x| of `|y|` and ``|z|``."]
+    assert list(plain_docstrings.translate(lines)) == [
+        r"The size \|x\| of `|y|` and ``|z|``."
+    ]
+
+
+def test_formulas_and_tables_keep_their_shape() -> None:
+    lines = ["Model.", "", "    |a| = b", "        c", "", "| h | k |", "| 1 | 2 |"]
+    assert list(plain_docstrings.translate([*lines, "", "After |x|."])) == [
+        "Model.",
+        "",
+        "::",
+        "",
+        "    |a| = b",
+        "        c",
+        "",
+        "    | h | k |",
+        "    | 1 | 2 |",
+        "",
+        r"After \|x\|.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Code::", "", "    |a|"],
+        [".. math::", "", "    a"],
+        ["Returns", "-------", "x : float", "    What.", "", "    More."],
+        ["- item", "", "    more"],
+        [">>> f()", "'|a|'"],
+    ],
+)
+def test_what_is_restructured_text_already_is_left_alone(lines: list[str]) -> None:
+    found = list(plain_docstrings.translate(lines))
+    assert "::" not in found
+    assert [line.replace("\\", "") for line in found] == lines
+
+
+def test_every_public_module_is_on_a_page_of_the_library() -> None:
+    documented = [
+        name
+        for path in sorted((ROOT / "book" / "api").glob("*.md"))
+        for name in re.findall(r"^\.\. automodule:: (\S+)$", path.read_text(), re.M)
+    ]
+    public = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in sorted((ROOT / "dplib").rglob("*.py"))
+        if not path.name.startswith("_")
+    ]
+    assert sorted(documented) == sorted(public)

@@ -1,0 +1,417 @@
+"""Each guard, and nbval, notices what it is there for: we break a notebook.
+
+One tiny book is executed once. Each test copies it, damages the copy in one
+way, and expects the right guard (by its words) to complain, or nbval to fail.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import guards
+import nbformat
+import pytest
+import tiny_book
+
+from dplib import claims, notebooks
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory):
+    root = tmp_path_factory.mktemp("pristine") / "tiny"
+    tiny_book.write(root)
+    notebooks.refresh(root)
+    return root
+
+
+@pytest.fixture
+def source(pristine, tmp_path):
+    """A copy of the tiny book to damage; the path of its ``.md``."""
+    shutil.copytree(pristine, tmp_path / "tiny")
+    return tmp_path / "tiny" / "notebooks" / "truthful" / "01_tiny.md"
+
+
+def edit_cells(source, change):
+    """Change cells in both files alike, so that only other guards can notice."""
+    stored = guards.stored(source)
+    change(stored.cells)
+    source.write_text(notebooks.source_text(stored), encoding="utf-8")
+    source.with_suffix(".ipynb").write_text(
+        notebooks.verified_text(stored), encoding="utf-8"
+    )
+
+
+def cell_with(cells, text):
+    (found,) = [
+        cell for cell in cells if cell.cell_type == "code" and text in cell.source
+    ]
+    return found
+
+
+def complaints(source):
+    return "\n".join(guards.problems(source))
+
+
+def test_the_pristine_notebook_passes_every_guard(source):
+    assert guards.problems(source) == []
+    assert guards.book_problems(guards.root_of(source)) == []
+
+
+def test_missing_ipynb(source):
+    source.with_suffix(".ipynb").unlink()
+    assert "has no .ipynb beside it" in complaints(source)
+
+
+def test_missing_md(source):
+    root = guards.root_of(source)
+    source.unlink()
+    found = "\n".join(guards.book_problems(root))
+    assert "has no .md beside it" in found
+    assert "truthful.half: its notebook truthful/01_tiny does not exist" in found
+
+
+def test_edited_md(source):
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("size=4", "size=5"), encoding="utf-8")
+    assert "differ in their cells" in complaints(source)
+
+
+def test_edited_ipynb(source):
+    other = source.with_suffix(".ipynb")
+    text = other.read_text(encoding="utf-8")
+    other.write_text(text.replace("size=4", "size=5"), encoding="utf-8")
+    assert "differ in their cells" in complaints(source)
+
+
+def test_edited_tag(source):
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("[parameters]", "[parameter]"), encoding="utf-8")
+    assert "differ in their cells" in complaints(source)
+
+
+def test_edited_caption(source):
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("Four draws", "Five draws"), encoding="utf-8")
+    assert "differ in their cells" in complaints(source)
+
+
+def test_outputs_stripped(source):
+    def strip(cells):
+        for cell in cells:
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+
+    edit_cells(source, strip)
+    found = complaints(source)
+    assert "no stored output" in found
+    assert "execution counts are [None" in found
+    assert "truthful.half: checked 0 times" in found
+
+
+def test_one_cell_run_out_of_order(source):
+    def again(cells):
+        cell_with(cells, "largest draw").execution_count = 17
+
+    edit_cells(source, again)
+    assert "execution counts are [1, 2, 17" in complaints(source)
+
+
+def test_stored_error(source):
+    def fail(cells):
+        cell_with(cells, "largest draw").outputs = [
+            nbformat.v4.new_output("error", ename="ValueError", evalue="", traceback=[])
+        ]
+
+    edit_cells(source, fail)
+    assert "a stored error: ValueError" in complaints(source)
+
+
+def test_stored_warning(source):
+    def warn(cells):
+        cell_with(cells, "largest draw").outputs.append(
+            nbformat.v4.new_output("stream", name="stderr", text="RuntimeWarning: ...")
+        )
+
+    edit_cells(source, warn)
+    assert "a stored warning" in complaints(source)
+
+
+def test_missing_parameters_tag(source):
+    def untag(cells):
+        cell_with(cells, "n = 2").metadata.tags = []
+
+    edit_cells(source, untag)
+    assert "0 cells are tagged 'parameters'" in complaints(source)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("n = 1 + 1  # how many", "not a plain literal"),
+        ("n = 2", "without unit and range"),
+        ("import math  # no", "not a one-line assignment"),
+    ],
+)
+def test_bad_parameter(source, line, words):
+    def change(cells):
+        cell_with(cells, "n = 2").source = line
+
+    edit_cells(source, change)
+    assert words in complaints(source)
+
+
+def test_absolute_path_in_output(source):
+    def leak(cells):
+        cell_with(cells, "largest draw").outputs[0].text = "/home/somebody/book\n"
+
+    edit_cells(source, leak)
+    assert "an absolute path: '/home/somebody" in complaints(source)
+
+
+def test_absolute_path_in_code(source):
+    def leak(cells):
+        cell = cell_with(cells, "largest draw")
+        cell.source = 'open("/tmp/data.csv")'
+
+    edit_cells(source, leak)
+    assert "an absolute path: '/tmp/data.csv" in complaints(source)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import numpy as np\nnp.random.seed(1)",
+        "import numpy as np\nnp.random.default_rng()",
+        "import random",
+        "from numpy.random import normal",
+        "from numpy import random as r",
+        "import numpy.random as r",
+        "from scipy.stats import norm\nnorm.rvs(size=3)",
+    ],
+)
+def test_unseeded_randomness(source, code):
+    def change(cells):
+        cell_with(cells, "largest draw").source = code
+
+    edit_cells(source, change)
+    assert re.search("random|rvs|default_rng", "\n".join(guards.randomness(source)))
+
+
+@pytest.mark.parametrize(
+    "tag", ["nbval-skip", "nbval-ignore-output", "raises-exception", "skip-execution"]
+)
+def test_tag_that_hides_a_cell(source, tag):
+    def hide(cells):
+        cell_with(cells, "largest draw").metadata.tags = [tag]
+
+    edit_cells(source, hide)
+    assert f"the tag '{tag}' hides a cell" in complaints(source)
+
+
+@pytest.mark.parametrize("line", ["# NBVAL_SKIP", "%matplotlib inline", "!ls"])
+def test_code_that_hides_a_cell(source, line):
+    def hide(cells):
+        cell = cell_with(cells, "largest draw")
+        cell.source = line + "\n" + cell.source
+
+    edit_cells(source, hide)
+    assert re.search("NBVAL comment|not plain Python", complaints(source))
+
+
+def test_bitmap_figure(source):
+    def swap(cells):
+        data = cell_with(cells, "figures.show").outputs[0].data
+        data["image/png"] = data.pop("image/svg+xml")
+
+    edit_cells(source, swap)
+    assert "image/png, which nbval skips" in complaints(source)
+
+
+def test_figure_that_is_not_canonical(source):
+    def date(cells):
+        data = cell_with(cells, "figures.show").outputs[0].data
+        data["image/svg+xml"] = '<?xml version="1.0"?>\n' + data["image/svg+xml"]
+
+    edit_cells(source, date)
+    assert "not canonical SVG" in complaints(source)
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [("image", "without alt text"), ("figure", "without caption")],
+)
+def test_figure_without_words(source, part, words):
+    def drop(cells):
+        del cell_with(cells, "figures.show").metadata.mystnb[part]
+
+    edit_cells(source, drop)
+    assert words in complaints(source)
+
+
+def test_long_line(source):
+    def widen(cells):
+        cell_with(cells, "largest draw").source += "  # " + "long " * 20
+
+    edit_cells(source, widen)
+    assert "a line of 1" in complaints(source)
+
+
+def test_no_closing_table(source):
+    def drop(cells):
+        cells.pop()
+
+    edit_cells(source, drop)
+    assert "does not end with the claim table" in complaints(source)
+
+
+def test_not_in_the_contents(source):
+    toc = guards.root_of(source) / "_toc.yml"
+    toc.write_text(tiny_book.TOC.replace(".ipynb", ""), encoding="utf-8")
+    assert "_toc.yml does not list" in complaints(source)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(None, "does not know"), (91.0, "over 90")]
+)
+def test_budget_of_a_notebook(source, seconds, words):
+    path = guards.root_of(source) / "book" / "status.json"
+    noted = json.loads(path.read_text(encoding="utf-8"))
+    if seconds is None:
+        noted["notebooks"] = {}
+    else:
+        noted["notebooks"]["truthful/01_tiny"]["cpu_seconds"] = seconds
+    path.write_text(json.dumps(noted), encoding="utf-8")
+    assert words in complaints(source)
+
+
+def test_budget_of_a_chapter(source):
+    path = guards.root_of(source) / "book" / "status.json"
+    noted = json.loads(path.read_text(encoding="utf-8"))
+    for number in range(6):
+        entry = {"key": "", "cpu_seconds": 80.0}
+        noted["notebooks"][f"truthful/0{number}_tiny"] = entry
+    path.write_text(json.dumps(noted), encoding="utf-8")
+    found = "\n".join(guards.book_problems(guards.root_of(source)))
+    assert "chapter truthful: 480 CPU seconds, over 450" in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "verdict: reproduced",
+            "verdict: not reproduced\n  tried: all",
+            "stored verdict",
+        ),
+        ("says: one half", "says: one third", "'says' is not the ledger's"),
+        ('printed: "0.50"', 'printed: "0.51"', "'printed' or 'at' is not"),
+        ("at: {n: 2}", "at: {n: 3}", "'printed' or 'at' is not"),
+        ("truthful.half", "truthful.third", "not a claim of this notebook"),
+    ],
+)
+def test_altered_claim_of_the_ledger(source, old, new, words):
+    path = guards.root_of(source) / "book" / "claims" / "truthful.yml"
+    path.write_text(tiny_book.LEDGER.replace(old, new), encoding="utf-8")
+    assert words in complaints(source)
+
+
+def test_claim_that_no_cell_checks(source):
+    path = guards.root_of(source) / "book" / "claims" / "truthful.yml"
+    more = tiny_book.LEDGER.split("- id: truthful.later")[0].split("claims:\n")[1]
+    more = more.replace("truthful.half", "truthful.more")
+    path.write_text(tiny_book.LEDGER + more, encoding="utf-8")
+    assert "truthful.more: checked 0 times" in complaints(source)
+
+
+def test_claim_output_deleted(source):
+    def drop(cells):
+        del cell_with(cells, "check_value").outputs[0].data[claims.MIME_TYPE]
+
+    edit_cells(source, drop)
+    assert "truthful.half: checked 0 times" in complaints(source)
+
+
+# -- what only an execution shows: nbval ---------------------------------------
+
+
+def _stale_number(cells):
+    output = cell_with(cells, "largest draw").outputs[0]
+    output.text = output.text.replace("draw ", "draw 9")
+
+
+def _changed_figure(cells):
+    data = cell_with(cells, "figures.show").outputs[0].data
+    data["image/svg+xml"] = re.sub(r"M (\d)", r"M 9\1", data["image/svg+xml"], count=1)
+
+
+def _changed_claim(cells):
+    data = cell_with(cells, "check_value").outputs[0].data
+    data[claims.MIME_TYPE]["value"] = 0.25
+
+
+def _changed_verdict_line(cells):
+    data = cell_with(cells, "check_value").outputs[0].data
+    data["text/html"] = data["text/html"].replace("0.5", "0.7")
+
+
+def _deleted_output(cells):
+    cell_with(cells, "largest draw").outputs = []
+
+
+def _changed_table(cells):
+    data = cell_with(cells, "book.table").outputs[0].data
+    data["text/html"] = data["text/html"].replace("one half", "one third")
+
+
+def _untouched(cells):
+    assert cells
+
+
+DAMAGE = {
+    "untouched": _untouched,
+    "stale_number": _stale_number,
+    "changed_figure": _changed_figure,
+    "changed_claim": _changed_claim,
+    "changed_verdict_line": _changed_verdict_line,
+    "deleted_output": _deleted_output,
+    "changed_table": _changed_table,
+}
+
+
+@pytest.fixture(scope="module")
+def nbval_report(pristine, tmp_path_factory):
+    """Run nbval once over one damaged notebook a kind; lines of its report."""
+    root = tmp_path_factory.mktemp("damaged") / "tiny"
+    shutil.copytree(pristine, root)
+    first = root / "notebooks" / "truthful" / "01_tiny.md"
+    for name, change in DAMAGE.items():
+        stored = guards.stored(first)
+        change(stored.cells)
+        path = first.with_name(f"{name}.ipynb")
+        path.write_text(notebooks.verified_text(stored), encoding="utf-8")
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            *("-rA", "--nbval", "--nbval-current-env", "--color=no", "-c", os.devnull),
+            *(f"{name}.ipynb" for name in DAMAGE),
+        ],
+        cwd=first.parent,
+        env=os.environ | notebooks.ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return run.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DAMAGE)
+def test_nbval_notices(nbval_report, name):
+    failed = re.search(rf"^FAILED \S*{name}\.ipynb", nbval_report, re.MULTILINE)
+    passed = re.search(rf"^PASSED \S*{name}\.ipynb", nbval_report, re.MULTILINE)
+    assert passed, nbval_report[-2000:]
+    assert bool(failed) == (name != "untouched"), nbval_report[-2000:]

@@ -1,0 +1,454 @@
+"""The built book: complete, without a network, readable by everybody.
+
+Reads ``_build/html``, which `make book` writes, and opens it from disk in headless
+Chromium. In CI both must be there; elsewhere the tests are skipped without them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from devtools import Browser, find_chromium
+
+from dplib.ledger import load_all
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+PHONE = 390
+DESK = 1300
+
+pytestmark = pytest.mark.site
+
+
+def missing(reason: str) -> NoReturn:
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    if not (SITE / "index.html").is_file():
+        missing("build the book first: make book")
+
+
+# -- the pages as files ------------------------------------------------------------
+
+
+@dataclass
+class Page(HTMLParser):
+    """What the tests ask of one HTML file."""
+
+    tags: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    inline: list[str] = field(default_factory=list)  # scripts and styles
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._raw = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        facts = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, facts))
+        self._raw = tag in ("script", "style")
+        self.ids += [facts[name] for name in ("id", "name") if name in facts]
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+        self._raw = False
+
+    def handle_data(self, data: str) -> None:
+        if self._raw:
+            self.inline.append(data)
+
+
+@cache
+def parsed(path: Path) -> Page:
+    page = Page()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page
+
+
+@cache
+def pages() -> tuple[Path, ...]:
+    """Return all pages; those in ``_static`` are templates of the theme."""
+    found = sorted(SITE.rglob("*.html"))
+    return tuple(path for path in found if "_static" not in path.parts)
+
+
+def toc() -> list[str]:
+    """Return the files that ``_toc.yml`` names, without their extension."""
+
+    def walk(node: object) -> Iterator[str]:
+        if isinstance(node, dict):
+            for key, value in node.items():
+                if key in ("file", "root"):
+                    yield str(value).removesuffix(".ipynb").removesuffix(".md")
+                else:
+                    yield from walk(value)
+        elif isinstance(node, list):
+            for item in node:
+                yield from walk(item)
+
+    return list(walk(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
+
+
+def is_remote(address: str) -> bool:
+    return bool(re.match(r"\s*([a-z]+:)?//", address, re.IGNORECASE))
+
+
+def loaded(tag: str, facts: dict[str, str]) -> Iterator[str]:
+    """Yield the addresses that a browser fetches by itself for a tag."""
+    if tag == "link":
+        wanted = {"stylesheet", "preload", "modulepreload", "prefetch", "icon"}
+        if wanted & set(facts.get("rel", "").lower().split()):
+            yield facts.get("href", "")
+    elif tag != "a":
+        yield from (facts[name] for name in ("src", "poster", "data") if name in facts)
+        for part in facts.get("srcset", "").split(","):
+            yield part.strip()
+    yield from re.findall(r"url\(\s*['\"]?([^'\")]+)", facts.get("style", ""))
+
+
+def fetched_by_css(text: str) -> list[str]:
+    return re.findall(r"url\(\s*['\"]?([^'\")]+)", text) + re.findall(
+        r"@import\s+['\"]([^'\"]+)", text
+    )
+
+
+def test_every_page_of_the_toc_exists_and_is_built() -> None:
+    names = toc()
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert (ROOT / f"{name}.md").is_file() or (ROOT / f"{name}.ipynb").is_file()
+        assert (SITE / f"{name}.html").is_file(), f"{name}: not built"
+
+
+def test_every_page_of_the_book_is_in_the_toc() -> None:
+    written = [*(ROOT / "book").glob("*.md"), *(ROOT / "book" / "api").glob("*.md")]
+    written += (ROOT / "notebooks").glob("*/index.md")
+    written += (ROOT / "notebooks").glob("*/[0-9][0-9]_*.ipynb")
+    names = {str(path.relative_to(ROOT).with_suffix("")) for path in written}
+    assert names == set(toc())
+
+
+def test_nothing_is_loaded_from_the_network() -> None:
+    remote = [
+        f"{path.relative_to(SITE)}: {tag} {address}"
+        for path in pages()
+        for tag, facts in parsed(path).tags
+        for address in loaded(tag, facts)
+        if is_remote(address)
+    ]
+    remote += [
+        f"{path.relative_to(SITE)}: {address}"
+        for path in pages()
+        for text in parsed(path).inline
+        for address in re.findall(r"['\"](?:https?:)?//[^'\"]+\.m?js['\"]", text)
+    ]
+    remote += [
+        f"{path.relative_to(SITE)}: {address}"
+        for path in SITE.rglob("*.css")
+        for address in fetched_by_css(path.read_text(encoding="utf-8"))
+        if is_remote(address)
+    ]
+    remote += [
+        f"{path.relative_to(SITE)}: {address}"
+        for path in pages()
+        for text in parsed(path).inline
+        for address in fetched_by_css(text)
+        if is_remote(address)
+    ]
+    assert remote == []
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<script src="https://unpkg.com/x.js"></script>',
+        '<script src="//unpkg.com/x.js"></script>',
+        '<link rel="preload stylesheet" href="https://fonts.example/x.css">',
+        '<img src="HTTP://example.org/x.png" alt="x">',
+        "<div style=\"background: url('https://example.org/x.png')\"></div>",
+    ],
+)
+def test_a_remote_address_would_be_seen(markup: str) -> None:
+    page = Page()
+    page.feed(markup)
+    tag, facts = page.tags[0]
+    assert any(is_remote(address) for address in loaded(tag, facts))
+    assert is_remote(fetched_by_css('@import "https://example.org/x.css";')[0])
+
+
+def test_every_picture_has_a_text() -> None:
+    mute = [
+        f"{path.relative_to(SITE)}: {facts.get('src', tag)}"
+        for path in pages()
+        for tag, facts in parsed(path).tags
+        if (tag == "img" and not facts.get("alt", "").strip())
+        or (
+            facts.get("role") == "img"
+            and not facts.get("aria-label")
+            and not facts.get("aria-labelledby")
+        )
+    ]
+    assert mute == []
+
+
+def test_every_internal_link_resolves() -> None:
+    broken = []
+    for path in pages():
+        for tag, facts in parsed(path).tags:
+            address = facts.get("href", "")
+            if tag != "a" or not address or urlsplit(address).scheme or "//" in address:
+                continue
+            parts = urlsplit(address)
+            target = path
+            if parts.path:
+                target = (path.parent / unquote(parts.path)).resolve()
+            if not target.is_file():
+                broken.append(f"{path.relative_to(SITE)}: {address}")
+            elif (
+                parts.fragment
+                and target.suffix == ".html"
+                and unquote(parts.fragment) not in parsed(target).ids
+            ):
+                broken.append(f"{path.relative_to(SITE)}: {address}")
+    assert broken == []
+
+
+def test_no_page_uses_an_id_of_a_claim_twice() -> None:
+    for path in pages():
+        ids = [name for name in parsed(path).ids if name.startswith("claim-")]
+        assert len(set(ids)) == len(ids), path
+
+
+def test_the_scoreboard_shows_every_claim() -> None:
+    rows = [
+        facts["data-verdict"]
+        for tag, facts in parsed(SITE / "book" / "claims.html").tags
+        if tag == "tr" and "data-verdict" in facts
+    ]
+    verdicts = [
+        c.verdict for book in load_all(ROOT).values() for c in book.claims.values()
+    ]
+    assert sorted(rows) == sorted(verdicts)
+    jumps = [
+        facts["href"]
+        for tag, facts in parsed(SITE / "book" / "claims.html").tags
+        if tag == "a" and "#claim-" in facts.get("href", "")
+    ]
+    assert len(jumps) == len(verdicts) - verdicts.count("open")
+
+
+# -- the pages in a browser -----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(_built: None) -> Iterator[Browser]:
+    binary = find_chromium()
+    if binary is None:
+        missing("no chromium, chromium-browser, google-chrome or chrome on the PATH")
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+        Browser(binary, Path(profile)) as opened,
+    ):
+        yield opened
+
+
+def visited() -> list[Path]:
+    """Return the pages that a reader can choose, and one of each other kind."""
+    names = [*toc(), "index", "genindex", "search", "_modules/index"]
+    return [
+        SITE / f"{name}.html" for name in names if (SITE / f"{name}.html").is_file()
+    ]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(SITE))
+
+
+@pytest.mark.browser
+def test_pages_open_from_disk_and_fit_a_phone(browser: Browser) -> None:
+    problems = []
+    browser.colours("light")
+    browser.resize(PHONE)
+    for path in visited():
+        problems += [f"{name_of(path)}: {text}" for text in browser.open(path.as_uri())]
+        problems += [
+            f"{name_of(path)}: asks for {address}"
+            for address in browser.requests()
+            if not address.startswith(("file://", "data:", "blob:"))
+        ]
+        for width in (DESK, PHONE):
+            browser.resize(width)
+            wide = browser.evaluate("document.documentElement.scrollWidth")
+            if wide > width:
+                problems.append(f"{name_of(path)}: {wide} wide on a screen of {width}")
+    assert problems == []
+
+
+@pytest.mark.browser
+def test_mathematics_is_rendered(browser: Browser) -> None:
+    with_math = [
+        path
+        for path in visited()
+        if any(
+            "math" in facts.get("class", "").split() for _, facts in parsed(path).tags
+        )
+    ]
+    assert with_math
+    for path in with_math:
+        browser.open(path.as_uri())
+        sources = "document.querySelectorAll('.math').length"
+        drawn = "document.querySelectorAll('.math > mjx-container').length"
+        assert browser.wait(f"{drawn} >= {sources}"), name_of(path)
+        errors = "[...document.querySelectorAll('mjx-merror')].map((e) => e.title)"
+        assert browser.evaluate(errors) == [], name_of(path)
+        font = "document.fonts.ready.then((f) => [...f].some("
+        font += "(x) => x.family.startsWith('MJX') && x.status === 'loaded'))"
+        assert browser.evaluate(font), f"{name_of(path)}: no font for mathematics"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("words", ["Laplace", "saddle point"])
+def test_search_finds(browser: Browser, words: str) -> None:
+    address = f"{(SITE / 'search.html').as_uri()}?q={words.replace(' ', '+')}"
+    assert browser.open(address) == []
+    assert browser.wait("document.querySelectorAll('#search-results li a').length > 0")
+    done = "/found|matching/.test(document.querySelector('#search-results').innerText)"
+    assert browser.wait(done)
+    assert browser.complaints() == []
+
+
+@pytest.mark.browser
+def test_the_filter_of_the_scoreboard(browser: Browser) -> None:
+    browser.open((SITE / "book" / "claims.html").as_uri())
+    claims = [c for book in load_all(ROOT).values() for c in book.claims.values()]
+    shown = (
+        "[...document.querySelectorAll('.claim-list tr[data-verdict]')]"
+        ".filter((row) => row.checkVisibility()).length"
+    )
+    settled = sum(claim.verdict != "open" for claim in claims)
+    assert browser.evaluate(shown) == settled  # the open ones are folded
+    browser.evaluate("document.querySelector('.claim-filter button').click()")
+    pressed = browser.evaluate(
+        "document.querySelector('.claim-filter [aria-pressed=true]').innerText"
+    )
+    verdict = pressed.split(maxsplit=1)[1]
+    expected = sum(claim.verdict == verdict for claim in claims)
+    assert browser.evaluate(shown) == expected
+    browser.evaluate("document.querySelector('.claim-filter button').click()")
+    browser.evaluate(
+        "(() => { const f = document.querySelector('.claim-filter input');"
+        "f.value = 'no such words'; f.dispatchEvent(new Event('input')); })()"
+    )
+    assert browser.evaluate(shown) == 0
+    assert "0 of" in browser.evaluate(
+        "document.querySelector('.claim-filter-count').innerText"
+    )
+
+
+@pytest.mark.browser
+def test_a_verdict_leads_to_the_cell_that_computes_it(browser: Browser) -> None:
+    browser.resize(DESK)
+    browser.open((SITE / "book" / "claims.html").as_uri())
+    links = "document.querySelectorAll('.claim-list a[href*=\"#claim-\"]')"
+    address = browser.evaluate(f"{links}[0]?.href")
+    if address is None:
+        pytest.skip("every claim is open")
+    browser.open(address)
+    seen = (
+        "((box) => box.top >= 0 && box.top < innerHeight)"
+        "(document.querySelector(':target').getBoundingClientRect())"
+    )
+    assert browser.wait(seen)
+
+
+# Text whose contrast with what lies behind it is below level AA of WCAG 2.2: 4.5,
+# or 3 where it is large. Formulas inherit their colour; pictures are not text.
+CONTRAST = """(() => {
+  const parse = (text) => {
+    const parts = text.match(/[\\d.]+/g).map(Number);
+    return [parts[0], parts[1], parts[2], parts.length > 3 ? parts[3] : 1];
+  };
+  const over = ([r, g, b, a], [R, G, B]) =>
+    [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((c) => {
+      c /= 255;
+      return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const behind = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) {
+      const colour = parse(getComputedStyle(e).backgroundColor);
+      if (colour[3] > 0) layers.push(colour);
+      if (colour[3] === 1) break;
+    }
+    const paper = [255, 255, 255];
+    return layers.reverse().reduce((below, layer) => over(layer, below), paper);
+  };
+  const faint = new Map();
+  const walker = document.createTreeWalker(
+    document.querySelector("article") || document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+    if (element.closest("svg, mjx-container, script, style, .headerlink")) continue;
+    const style = getComputedStyle(element);
+    const back = behind(element);
+    const text = over(parse(style.color), back);
+    const [low, high] = [light(text), light(back)].sort((a, b) => a - b);
+    const ratio = (high + 0.05) / (low + 0.05);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    if (ratio < (large ? 3 : 4.5) - 0.005) {
+      const name = element.tagName.toLowerCase() + "." + element.className;
+      const sample = element.textContent.trim().slice(0, 30);
+      faint.set(name, `${name} ${ratio.toFixed(2)} ${sample}`);
+    }
+  }
+  return [...faint.values()];
+})()"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_figures_can_be_read(browser: Browser, scheme: str) -> None:
+    browser.resize(DESK)
+    browser.colours(scheme)
+    problems = []
+    for path in visited():
+        browser.open(path.as_uri())
+        assert browser.evaluate("document.documentElement.dataset.theme") == scheme
+        # Folded claims and code count too; colours that fade in must have arrived.
+        browser.evaluate(
+            "(() => { for (const fold of document.querySelectorAll('details'))"
+            " fold.open = true; for (const a of document.getAnimations()) a.finish();"
+            " })()"
+        )
+        problems += [f"{name_of(path)}: {text}" for text in browser.evaluate(CONTRAST)]
+        problems += [
+            f"{name_of(path)}: {text}"
+            for text in browser.evaluate(
+                "[...document.querySelectorAll('article img')].filter((image) =>"
+                " getComputedStyle(image).filter !== 'none' ||"
+                " getComputedStyle(image).backgroundColor !== 'rgb(255, 255, 255)')"
+                ".map((image) => 'dimmed figure ' + image.alt)"
+            )
+        ]
+    browser.colours("light")
+    assert problems == []

@@ -1,0 +1,102 @@
+"""A book of one small notebook, for tests that break it on purpose."""
+
+from pathlib import Path
+
+LEDGER = """\
+paper: {key: nobody2020, title: A tiny paper, authors: N. Body}
+claims:
+- id: truthful.half
+  where: Theorem 1
+  kind: number
+  says: one half
+  printed: "0.50"
+  at: {n: 2}
+  verdict: reproduced
+  evidence: exact
+  notebook: truthful/01_tiny
+- id: truthful.later
+  where: Theorem 2
+  kind: theorem
+  says: something that nobody has tried
+  verdict: open
+  notebook: null
+"""
+
+TOC = """\
+format: jb-book
+root: book/intro
+chapters:
+- file: notebooks/truthful/01_tiny.ipynb
+"""
+
+NOTEBOOK = """\
+---
+jupytext:
+  formats: ipynb,md:myst
+  text_representation:
+    extension: .md
+    format_name: myst
+    format_version: 0.13
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A tiny notebook
+
+```{code-cell} ipython3
+:tags: [parameters]
+
+n = 2  # how many, integer from 1 on
+seed = 7  # root seed, integer from 0 on
+```
+
+```{code-cell} ipython3
+import matplotlib.pyplot as plt
+
+from dplib import claims, figures, rng
+
+figures.use_style()
+random = rng.stream(seed, "tiny")
+book = claims.open_notebook("truthful/01_tiny", n=n)
+```
+
+```{code-cell} ipython3
+draws = random.normal(size=4)
+print(f"largest draw {draws.max():.3f}")
+```
+
+```{code-cell} ipython3
+---
+mystnb:
+  figure:
+    name: fig-tiny
+    caption: Four draws.
+  image:
+    alt: A line with four points.
+---
+fig, ax = plt.subplots(figsize=(2, 1))
+ax.plot(draws)
+figures.show(fig)
+```
+
+```{code-cell} ipython3
+book.check_value("truthful.half", 1 / n)
+```
+
+```{code-cell} ipython3
+book.table()
+```
+"""
+
+
+def write(root: Path) -> Path:
+    """Write the sources of the tiny book (no outputs); return its notebook."""
+    for folder in ("book/claims", "notebooks/truthful"):
+        (root / folder).mkdir(parents=True)
+    (root / "book" / "claims" / "truthful.yml").write_text(LEDGER, encoding="utf-8")
+    (root / "_toc.yml").write_text(TOC, encoding="utf-8")
+    source = root / "notebooks" / "truthful" / "01_tiny.md"
+    source.write_text(NOTEBOOK, encoding="utf-8")
+    return source
