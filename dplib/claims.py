@@ -40,6 +40,10 @@ __all__ = [
 ]
 
 
+# Relative slack at the edge of a tolerance or range, for the last bits.
+_LAST_BITS = 1.0e-9
+
+
 class VerdictError(AssertionError):
     """A computed verdict differs from the one in the ledger."""
 
@@ -87,10 +91,11 @@ class Checks:
 
         Notes
         -----
-        *Reproduced*: within the tolerance of what is printed. *Corrected*: not,
-        but within half a unit of the last digit of the ledger's ``ours``.
-        *Underspecified*: within ``range``. *Shown*: a result of ours within
-        half a unit of ``ours``. Otherwise *not reproduced*.
+        *Reproduced*: within the tolerance of what is printed. *Corrected*:
+        outside it, and within half a unit of the last digit of the ledger's
+        ``ours``. *Underspecified*: within ``range``. *Shown*: a result of ours
+        within the tolerance of ``ours``. Otherwise *not reproduced*. "Within"
+        and "outside" are meant for every number in ``value ± bound``.
         """
         claim = self._take(claim_id)
         where = "check_value"
@@ -107,18 +112,24 @@ class Checks:
             finding += f", printed {claim.printed[0]}{_unit(claim)}"
         verdict = "not reproduced"
         if claim.kind == "ours":
-            if _agrees(value, bound, claim.ours, claim.tolerance):
+            if _agrees(claim, value, bound, claim.ours, claim.tolerance):
                 verdict = "shown"
         elif claim.verdict == "underspecified":
             if claim.range is None:
                 raise LedgerError(f"{claim_id}: check_value needs 'range'.")
             low, high = claim.range
             finding += f"; between {shown(low)} and {shown(high)} as our choices vary"
-            if low - bound <= value <= high + bound:
+            slack = _LAST_BITS * max(abs(low), abs(high))
+            if low - slack <= value - bound and value + bound <= high + slack:
                 verdict = "underspecified"
-        elif _agrees(value, bound, claim.printed[0], claim.tolerance):
+        elif _agrees(claim, value, bound, claim.printed[0], claim.tolerance):
             verdict = "reproduced"
-        elif claim.verdict == "corrected" and _agrees(value, bound, claim.ours, None):
+        elif (
+            claim.verdict == "corrected"
+            # With the bound taken off, no number near `value` may agree.
+            and not _agrees(claim, value, -bound, claim.printed[0], claim.tolerance)
+            and _agrees(claim, value, bound, claim.ours, None)
+        ):
             verdict = "corrected"
         interval = (value - bound, value + bound) if bound else None
         self._record(claim, verdict, value, interval, finding, bound)
@@ -214,10 +225,13 @@ class Checks:
         gap = check.nonnegative("gap", gap, where)
         within = check.positive("within", within, where)
 
+        # Rounding is far below `within`: a twentieth of it leaves a digit to show.
+        noise = within / 20.0
+
         def text(size: float) -> str:
             if size <= within:
                 return f"within {shown(within)}"
-            return f"{shown(size, bound=within)}, not within {shown(within)}"
+            return f"{shown(size, bound=noise)}, not within {shown(within)}"
 
         finding = f"{finding}: {text(gap)}" if finding else text(gap)
         margin_repaired = None
@@ -228,7 +242,7 @@ class Checks:
         verdict = _holds(claim, within - gap, margin_repaired, 0.0)
         value = within if gap <= within else gap
         self._record(
-            claim, verdict, value, None, finding, within if gap > within else 0.0
+            claim, verdict, value, None, finding, noise if gap > within else 0.0
         )
 
     def check_band(self, claim_id: str, replicates: ArrayLike) -> None:
@@ -270,9 +284,11 @@ class Checks:
             )
         sample = check.array("replicates", sample, "check_band", shape=(None, count))
         printed = np.array([float(text) for text in claim.printed])
-        ours = _percentiles(sample, printed[None, :])[0]
-        extremeness = np.abs(2.0 * ours - 1.0).max()
-        others = np.abs(2.0 * _percentiles(sample, sample) - 1.0).max(axis=1)
+        ranks = _ranks(sample, printed[None, :])
+        ours = ranks[0] / (2.0 * len(sample))
+        # Integers, so that the two tails are as extreme to the last bit.
+        extremeness = np.abs(ranks - len(sample)).max()
+        others = np.abs(_ranks(sample, sample) - len(sample)).max(axis=1)
         share = float(np.mean(others >= extremeness))
         verdict = "reproduced" if share >= 0.05 else "not reproduced"
         if claim.verdict == "underspecified":
@@ -347,8 +363,8 @@ class Checks:
             f"{name} {shown(v, bound=b)}"
             for name, v, b in zip(names, numbers, half, strict=True)
         )
-        worst = min(gap - slack for gap, slack in gaps)
-        self._record(claim, verdict, worst, None, finding, 0.0)
+        worst, slack = min((gap - slack, slack) for gap, slack in gaps)
+        self._record(claim, verdict, worst, None, finding, slack)
 
     # -- the end of a notebook ----------------------------------------------
 
@@ -386,9 +402,7 @@ class Checks:
                     f"{claim.id}: is made at {name} = {want}; give {name} to "
                     f"open_notebook."
                 )
-            if not _same(self.parameters[name], want):
-                return False
-        return True
+        return all(_same(self.parameters[k], want) for k, want in claim.at.items())
 
     def _record(
         self,
@@ -441,27 +455,31 @@ def _unit(claim: Claim) -> str:
     return f" {claim.unit}" if claim.unit else ""
 
 
-def _agrees(value: float, bound: float, text: str, tolerance: float | None) -> bool:
+def _agrees(
+    claim: Claim, value: float, bound: float, text: str, tolerance: float | None
+) -> bool:
     """Whether a value, error bound and all, rounds to a printed number."""
     try:
-        target = float(text)
+        target = float(ledger.decimal(text))
     except ValueError:
-        raise LedgerError(f"'ours: {text}' must be a number for check_value.") from None
+        raise LedgerError(
+            f"{claim.id}: 'ours: {text}' must be a number for check_value."
+        ) from None
     size = half_unit(text) if tolerance is None else tolerance
     # A value that lies on the tolerance itself agrees, whatever the last bit.
-    return abs(value - target) + bound <= size * (1.0 + 1.0e-9)
+    return abs(value - target) + bound <= size * (1.0 + _LAST_BITS)
 
 
-def _percentiles(
+def _ranks(
     sample: check.FloatArray, points: check.FloatArray
-) -> check.FloatArray:
-    """Return the share of the sample below each point, ties counted one half."""
-    result = np.empty_like(points)
+) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    """Return twice the number of the sample below each point, a tie counted once."""
+    result = np.empty(points.shape, dtype=np.intp)
     for column in range(sample.shape[1]):
         order = np.sort(sample[:, column])
         left = np.searchsorted(order, points[:, column], side="left")
         right = np.searchsorted(order, points[:, column], side="right")
-        result[:, column] = (left + right) / (2.0 * len(order))
+        result[:, column] = left + right
     return result
 
 
@@ -478,7 +496,7 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
     Returns
     -------
     Checks
-        With the four checks and the closing table.
+        With the five checks and the closing table.
 
     Raises
     ------

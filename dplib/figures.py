@@ -89,11 +89,18 @@ def canonical_svg(svg: str) -> str:
         The same picture without XML prologue and metadata, with lengths rounded
         to a hundredth of a point and ids renumbered in order of appearance.
 
+    Raises
+    ------
+    ValueError
+        If there is no SVG element in it.
+
     Examples
     --------
     >>> canonical_svg('<svg><g id="a9"><use x="1.23456" href="#a9"/></g></svg>')
     '<svg><g id="i0"><use x="1.23" href="#i0"/></g></svg>'
     """
+    if "<svg" not in svg:
+        check.fail("svg", "canonical_svg", "an SVG document", svg)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = _LENGTHS.sub(

@@ -14,11 +14,14 @@ parameter value) is a YAML number. YAML reads ``1e-5`` as text and ``0.10`` as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
+
+from dplib import check
 
 __all__ = [
     "CHAPTERS",
@@ -67,6 +70,9 @@ EVIDENCE: Mapping[str, str] = MappingProxyType(
 )
 
 Scalar = float | int | bool | str
+
+# Stricter than Python, which reads spaces and underscores as well.
+_PRINTED = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class LedgerError(ValueError):
@@ -183,8 +189,8 @@ def half_unit(text: str) -> float:
 
     Raises
     ------
-    ValueError
-        If `text` is not a finite decimal number.
+    TypeError, ValueError
+        As `decimal`.
 
     Examples
     --------
@@ -194,7 +200,7 @@ def half_unit(text: str) -> float:
     (0.005, 0.5, 5e-05)
     """
     exponent = decimal(text).as_tuple().exponent
-    assert isinstance(exponent, int)  # finite, as decimal has made sure
+    assert isinstance(exponent, int)  # not NaN, as decimal has made sure
     return float(Decimal(5).scaleb(exponent - 1))
 
 
@@ -203,21 +209,22 @@ def decimal(text: str) -> Decimal:
 
     Raises
     ------
+    TypeError
+        If `text` is a number already: its last printed digit is lost.
     ValueError
-        If `text` is not a finite decimal number.
+        If `text` is not a decimal number, digit by digit.
 
     Examples
     --------
     >>> decimal("0.10")
     Decimal('0.10')
     """
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise ValueError(f"{text!r} is not a decimal number") from None
-    if not number.is_finite():
-        raise ValueError(f"{text!r} is not a finite number")
-    return number
+    must = "a decimal number as text"
+    if not isinstance(text, str):
+        check.fail("text", "decimal", must, text, TypeError)
+    if not _PRINTED.fullmatch(text):
+        check.fail("text", "decimal", must, text)
+    return Decimal(text)
 
 
 def book_root() -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
@@ -43,10 +43,11 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     seen: set[Any] = set()
     for key_node, _ in node.value:
         key = loader.construct_object(key_node)
+        line = f"line {key_node.start_mark.line + 1}"
+        if not isinstance(key, Hashable):
+            raise LedgerError(f"{line}: a key must be a word")
         if key in seen:
-            raise LedgerError(
-                f"line {key_node.start_mark.line + 1}: the key {key!r} is given twice"
-            )
+            raise LedgerError(f"{line}: the key {key!r} is given twice")
         seen.add(key)
     return loader.construct_mapping(node)
 
@@ -72,9 +73,9 @@ _ONLY = {
 class _Entry:
     """One raw entry being read: the checks share the file and the id."""
 
-    def __init__(self, raw: Any, source: str) -> None:
+    def __init__(self, raw: Any, source: str, number: int) -> None:
         self.source = source
-        self.name = "an entry"
+        self.name = f"entry {number}"
         if not isinstance(raw, dict):
             self.fail("must be a mapping of fields", raw)
         self.raw = raw
@@ -119,9 +120,13 @@ class _Entry:
             self.fail(f"{name} must be a number{hint}", value)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self.fail(f"{name} must be a number", value)
-        if not math.isfinite(value):
+        try:
+            number = float(value)
+        except OverflowError:  # an integer of more than 308 digits
+            number = math.inf
+        if not math.isfinite(number):
             self.fail(f"{name} must be finite", value)
-        return float(value)
+        return number
 
     def printed(self) -> tuple[str, ...]:
         value = self.raw.get("printed")
@@ -168,7 +173,7 @@ class _Entry:
         size = self.number("'tolerance: abs'", value["abs"])
         if size <= 0:
             self.fail("'tolerance: abs' must be positive", size)
-        return size, because
+        return size, " ".join(because.split())
 
     def range(self) -> tuple[float, float] | None:
         value = self.raw.get("range")
@@ -181,7 +186,7 @@ class _Entry:
             self.fail("field 'range' must be [low, high]", value)
         return low, high
 
-    def notebook(self) -> str | None:
+    def notebook(self, chapter: str) -> str | None:
         value = self.raw.get("notebook")
         if value is None:
             return None
@@ -191,11 +196,14 @@ class _Entry:
             self.fail(
                 "field 'notebook' must be null or like 'rewards/03_design'", value
             )
+        if not value.startswith(f"{chapter}/"):
+            # A notebook opens the ledger of its own chapter only.
+            self.fail(f"field 'notebook' must begin with '{chapter}/'", value)
         return value
 
 
-def _claim(raw: Any, source: str, chapter: str) -> Claim:
-    entry = _Entry(raw, source)
+def _claim(raw: Any, source: str, chapter: str, number: int) -> Claim:
+    entry = _Entry(raw, source, number)
     if entry.name.split(".", 1)[0] != chapter:
         entry.fail(f"the id must begin with '{chapter}.'", entry.name)
     tolerance, because = entry.tolerance()
@@ -206,7 +214,7 @@ def _claim(raw: Any, source: str, chapter: str) -> Claim:
         kind=entry.word("kind", KINDS),
         says=entry.text("says", required=True),
         verdict=verdict,
-        notebook=entry.notebook(),
+        notebook=entry.notebook(chapter),
         printed=entry.printed(),
         unit=entry.text("unit"),
         tolerance=tolerance,
@@ -223,7 +231,8 @@ def _claim(raw: Any, source: str, chapter: str) -> Claim:
     if verdict == "open":
         if claim.notebook is not None or claim.evidence:
             entry.fail(
-                "an open claim has no notebook and no evidence yet", claim.notebook
+                "an open claim has no 'notebook' and no 'evidence' yet",
+                claim.notebook or claim.evidence,
             )
     elif claim.notebook is None or not claim.evidence:
         entry.fail(f"the verdict '{verdict}' needs 'notebook' and 'evidence'", None)
@@ -256,7 +265,8 @@ def read(path: Path) -> Ledger:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except LedgerError as error:
         raise LedgerError(f"{source}: {error}.") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
+        # ValueError: bytes that are not UTF-8, a date that no calendar has.
         raise LedgerError(
             f"{source}: not YAML: {' '.join(str(error).split())}"
         ) from None
@@ -270,8 +280,8 @@ def read(path: Path) -> Ledger:
     if not isinstance(raw["claims"], list) or not raw["claims"]:
         raise LedgerError(f"{source}: 'claims' must be a list of entries.")
     claims: dict[str, Claim] = {}
-    for item in raw["claims"]:
-        claim = _claim(item, source, chapter)
+    for number, item in enumerate(raw["claims"], start=1):
+        claim = _claim(item, source, chapter, number)
         if claim.id in claims:
             raise LedgerError(f"{source}: {claim.id}: the id is used twice.")
         claims[claim.id] = claim

@@ -35,7 +35,11 @@ from typing import Any
 import jupytext
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import (
+    CellExecutionError,
+    CellTimeoutError,
+    DeadKernelError,
+)
 
 from dplib import ledger, provenance
 
@@ -69,6 +73,9 @@ _VERSIONED = (
     *("numpy", "scipy", "cvxpy", "clarabel", "scs", "matplotlib", "seaborn"),
     *("jupyter-book", "papermill", "nbval"),
 )
+
+
+_NAME = re.compile(r"[0-9][0-9]_")
 
 
 class NotebookError(RuntimeError):
@@ -107,7 +114,7 @@ def find(root: Path, names: Sequence[str] = ()) -> list[Path]:
         bare = name.removesuffix(".md").removesuffix(".ipynb")
         bare = bare.removeprefix("./").removeprefix("notebooks/")
         path = folder / f"{bare}.md"
-        if not path.is_file():
+        if not path.is_file() or not _NAME.match(path.name):
             raise NotebookError(
                 f"There is no notebook '{name}' (looked for notebooks/{bare}.md)."
             )
@@ -126,10 +133,12 @@ def read_source(path: Path) -> Any:
     Raises
     ------
     NotebookError
-        If the file has no jupytext header, so that it would have no code cell.
+        If the file has no jupytext header: it would not be paired, and other
+        readers would see no code cell in it.
     """
     text = path.read_text(encoding="utf-8")
-    if not text.startswith("---\n"):
+    header = text.split("\n---\n", 1)[0]
+    if not text.startswith("---\n") or not re.search(r"^jupytext:", header, re.M):
         raise NotebookError(
             f"{path.name} is not a notebook: it must begin with a jupytext header."
         )
@@ -192,6 +201,8 @@ def execute(notebook: Any, folder: Path, *, timeout: int = 600) -> float:
     ------
     nbclient.exceptions.CellExecutionError
         If a cell fails.
+    nbclient.exceptions.CellTimeoutError, nbclient.exceptions.DeadKernelError
+        If a cell takes too long, or takes the kernel with it.
     """
     client = NotebookClient(
         notebook,
@@ -235,6 +246,13 @@ def key(notebook: Any, name: str, root: Path) -> str:
         64 hexadecimal digits. It changes with a code cell, with a claim that
         the ledger assigns to the notebook, and with the code (not the
         docstrings or comments) of every `dplib` module that is reached.
+
+    Raises
+    ------
+    NotebookError
+        If a cell is neither Python nor a magic.
+    LedgerError
+        If the chapter's ledger is not well formed.
     """
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     path = root / "book" / "claims" / f"{name.split('/')[0]}.yml"
@@ -243,11 +261,11 @@ def key(notebook: Any, name: str, root: Path) -> str:
         {k: dict(v) if k == "at" else v for k, v in vars(claim).items()}
         for claim in claims
     ]
-    whole = {
-        "cells": cells,
-        "claims": facts,
-        "code": provenance.code_key("\n".join(cells), root / "dplib"),
-    }
+    try:
+        code = provenance.code_key("\n".join(cells), root / "dplib")
+    except SyntaxError as error:
+        raise NotebookError(f"{name}: a cell is not Python: {error}") from None
+    whole = {"cells": cells, "claims": facts, "code": code}
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
@@ -305,20 +323,30 @@ def refresh(
     Raises
     ------
     NotebookError
-        If a notebook is not found or a cell fails; that pair stays as it was.
+        If a notebook is not found, a cell fails, or somebody edits the ``.md``
+        while it runs; that pair stays as it was.
+    LedgerError
+        If the chapter's ledger is not well formed; the pair stays likewise.
     """
     changed = []
     for source in find(root, names):
         name = name_of(source)
         print(f"refresh {name} ...", flush=True)
+        before = source.read_bytes()
         notebook = read_source(source)
         try:
             seconds = execute(notebook, source.parent)
-        except CellExecutionError as error:
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # no colour codes
             raise NotebookError(
                 f"{name}: a cell failed; neither file of the pair was written.\n{plain}"
             ) from None
+        this = key(notebook, name, root)
+        if source.read_bytes() != before:
+            raise NotebookError(
+                f"{name}: the .md was edited while it ran; neither file of the pair "
+                "was written. Refresh it again."
+            )
         for path, text in (
             (source, source_text(notebook)),
             (source.with_suffix(".ipynb"), verified_text(notebook)),
@@ -326,7 +354,6 @@ def refresh(
             if _write(path, text):
                 changed.append(str(path.relative_to(root)))
         noted = _status(root)
-        this = key(notebook, name, root)
         if status or noted["notebooks"].get(name, {}).get("key") != this:
             noted["notebooks"][name] = {"key": this, "cpu_seconds": round(seconds, 1)}
         existing = {name_of(path) for path in find(root)}

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from pathlib import Path
 
 __all__ = ["code_key", "reached"]
+
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _docstring_free(tree: ast.AST) -> ast.AST:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if (
-            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+            isinstance(node, _DOCUMENTED)
             and body
             and isinstance(body[0], ast.Expr)
             and isinstance(body[0].value, ast.Constant)
@@ -53,18 +57,38 @@ def _file(name: str, folder: Path) -> Path | None:
     if parts[0] != folder.name:
         return None
     path = folder.joinpath(*parts[1:])
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+    # A package hides a module of the same name.
+    for candidate in (path / "__init__.py", path.with_suffix(".py")):
         if candidate.is_file():
             return candidate
     return None
 
 
+# A magic or a shell line; not `% b` or `!= b`, which continue an expression.
+_MAGIC = re.compile(r"^([ \t]*)(?:%{1,2}[A-Za-z_]|!(?!=)).*$", re.MULTILINE)
+
+
 def _code(source: str) -> str:
-    """Drop the lines that only a notebook understands: magics."""
-    lines = source.splitlines()
-    return "\n".join(
-        "" if line.lstrip()[:1] in "%!" and line.strip() else line for line in lines
-    )
+    """Make the lines that only a notebook understands, magics, do nothing."""
+    return _MAGIC.sub(r"\1pass", source)
+
+
+def _dump(node: object) -> str:
+    """Return a syntax tree as text that is the same on every Python.
+
+    `ast.dump` is not: Python 3.12 gave functions and classes an (empty) list of
+    type parameters, and 3.13 leaves empty lists out.
+    """
+    if isinstance(node, ast.AST):
+        fields = [
+            f"{name}={_dump(value)}"
+            for name, value in ast.iter_fields(node)
+            if value is not None and value != []
+        ]
+        return f"{type(node).__name__}({', '.join(fields)})"
+    if isinstance(node, list):
+        return f"[{', '.join(map(_dump, node))}]"
+    return repr(node)
 
 
 def reached(source: str, folder: Path) -> dict[str, Path]:
@@ -123,5 +147,5 @@ def code_key(source: str, folder: Path) -> str:
     digest = hashlib.sha256()
     for name, path in reached(source, folder).items():
         tree = _docstring_free(ast.parse(path.read_text(encoding="utf-8")))
-        digest.update(f"{name}\n{ast.dump(tree)}\n".encode())
+        digest.update(f"{name}\n{_dump(tree)}\n".encode())
     return digest.hexdigest()

@@ -23,7 +23,10 @@ def _decimals(value: float, bound: float, digits: int) -> int:
     size = 0 if value == 0.0 else math.floor(math.log10(abs(value)))
     keep = digits - 1 - size
     if bound > 0.0:
-        keep = min(keep, math.floor(-math.log10(2.0 * bound)))
+        unit = 2.0 * bound
+        if not math.isfinite(unit):
+            return -309  # no digit of any float is certified
+        keep = min(keep, math.floor(-math.log10(unit)))
     return keep
 
 
@@ -83,7 +86,8 @@ def shown(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> str:
     number = rounded(value, bound=bound, digits=digits)
     if number == 0.0:
         return "0"
-    decimals = _decimals(value, bound, digits)
+    # Of the rounded number: 0.9999999 becomes 1.00000, not 1.000000.
+    decimals = _decimals(number, bound, digits)
     if abs(number) < 1.0e-4 or abs(number) >= 1.0e7:
         size = math.floor(math.log10(abs(number)))
         text = f"{number:.{max(0, min(digits - 1, decimals + size))}e}"

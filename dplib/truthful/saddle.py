@@ -137,7 +137,8 @@ def saddle_point(
     Parameters
     ----------
     problem : Problem
-        The instance; Assumption 2 is checked first.
+        The instance; Assumption 2 is checked first. Choose units in which its
+        numbers are neither tiny nor huge (up to thousands is safe).
     solver : {"CLARABEL", "SCS"}
         Convex solver that supplies the start.
     tolerance : float
