@@ -21,7 +21,7 @@ help:  ## list the commands
 
 setup: .venv/.ok  ## make the environment in .venv from the lock
 
-.venv/.ok: requirements.lock pyproject.toml
+.venv/.ok: requirements.lock
 	@sh .ci/python > .python-found && "$$(cat .python-found)" -m venv --clear .venv; \
 	  status=$$?; rm -f .python-found; exit $$status
 	@echo "Installing the locked packages into .venv (about a minute, 1.2 GB) ..."

@@ -77,8 +77,12 @@ def _dump(node: object) -> str:
     """Return a syntax tree as text that is the same on every Python.
 
     `ast.dump` is not: Python 3.12 gave functions and classes an (empty) list of
-    type parameters, and 3.13 leaves empty lists out.
+    type parameters, 3.13 leaves empty lists out, and some 3.12 end the format
+    of an f-string with an empty text.
     """
+    if isinstance(node, ast.JoinedStr):
+        parts = [p for p in node.values if getattr(p, "value", None) != ""]
+        return f"JoinedStr({_dump(parts)})"
     if isinstance(node, ast.AST):
         fields = [
             f"{name}={_dump(value)}"

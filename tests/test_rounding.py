@@ -1,0 +1,147 @@
+"""No digit is shown that the error bound does not certify, and no more than six."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dplib.rounding import DIGITS, rounded, shown
+
+VALUES = st.floats(min_value=-1e300, max_value=1e300)
+BOUNDS = st.one_of(st.just(0.0), st.floats(min_value=1e-300, max_value=1e300))
+COUNTS = st.integers(min_value=1, max_value=15)
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "number", "text"),
+    [
+        (311.4141036049725, 0.0, 311.414, "311.414"),
+        (311.4141036049725, 0.004, 311.41, "311.41"),
+        (2.5, 1e-3, 2.5, "2.50"),  # a zero that is certified is shown
+        (2.5, 0.0, 2.5, "2.5"),
+        (0.02859, 1.0, 0.0, "0"),  # no digit is certified
+        (12345.0, 100.0, 12000.0, "12000"),
+        (12345678.0, 1000.0, 12350000.0, "1.235e7"),
+        (-0.000123456789, 0.0, -0.000123457, "-0.000123457"),
+        (-0.0000123456789, 0.0, -0.0000123457, "-1.23457e-5"),
+        (1e-12, 0.0, 1e-12, "1e-12"),
+        (1e-12, 1e-16, 1e-12, "1.000e-12"),
+        (250000.0, 0.0, 250000.0, "250000"),
+        (999999.7, 0.0, 1000000.0, "1000000"),
+        (1e22, 0.0, 1e22, "1e22"),
+    ],
+)
+def test_exact_cases(value, bound, number, text) -> None:
+    assert rounded(value, bound=bound) == number
+    assert shown(value, bound=bound) == text
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        # The last digit is worth at least twice the bound: 0.05 allows tenths,
+        # the next float above does not.
+        (0.05, "3.1"),
+        (math.nextafter(0.05, 1.0), "3"),
+        (0.005, "3.14"),
+        (0.5, "3"),
+        (0.51, "0"),
+    ],
+)
+def test_the_digit_at_the_edge_of_its_bound(bound, text) -> None:
+    assert shown(math.pi, bound=bound) == text
+
+
+def test_a_carry_into_a_new_digit_shows_no_seventh() -> None:
+    # 0.9999999 has its first digit at the tenths, 1.00000 at the ones; the text
+    # used to have the decimals of the former: 1.000000, seven digits.
+    assert shown(0.9999999, bound=1e-9) == "1.00000"
+    assert shown(9.99999999e-5, bound=1e-13) == "0.000100000"
+    assert shown(9999999.7, bound=1e-3) == "1.00000e7"
+
+
+def test_a_bound_whose_double_is_no_float_certifies_nothing() -> None:
+    # Twice the bound overflows; this used to raise OverflowError.
+    assert rounded(1.7e308, bound=1.7e308) == 0.0
+    assert shown(1.0, bound=1e308) == "0"
+
+
+def test_what_is_not_finite_comes_back() -> None:
+    assert rounded(math.inf) == math.inf
+    assert rounded(-math.inf, bound=1.0) == -math.inf
+    assert math.isnan(rounded(math.nan))
+    assert shown(math.inf) == "∞"
+    assert shown(-math.inf) == "−∞"
+    assert shown(math.nan) == "not a number"
+
+
+@pytest.mark.parametrize("value", [-0.0, -1e-9])
+def test_no_negative_zero(value) -> None:
+    assert math.copysign(1.0, rounded(value, bound=1e-3)) == 1.0
+    assert shown(value, bound=1e-3) == "0"
+
+
+def test_numpy_numbers_become_python_floats() -> None:
+    assert type(rounded(np.float64(1.23456789))) is float
+    assert shown(np.float32(0.5)) == "0.5"
+    assert shown(np.int64(7)) == "7"
+
+
+@pytest.mark.parametrize("bound", [-1e-3, math.inf, math.nan])
+def test_a_bound_is_a_finite_number_from_zero_on(bound) -> None:
+    with pytest.raises(ValueError, match="The 'bound' parameter of rounded must be"):
+        rounded(1.0, bound=bound)
+
+
+@pytest.mark.parametrize("digits", [0, 16])
+def test_digits_are_1_to_15(digits) -> None:
+    with pytest.raises(ValueError, match="'digits' parameter of rounded must be an"):
+        shown(1.0, digits=digits)
+    with pytest.raises(TypeError, match="The 'digits' parameter of rounded"):
+        rounded(1.0, digits=2.0)
+
+
+@given(VALUES, BOUNDS, COUNTS)
+@example(999999.5, 0.0, 6)
+def test_rounding_moves_a_value_by_half_a_unit_at_most(value, bound, digits) -> None:
+    # The unit of the last digit is a power of ten below 20 bounds, or below
+    # |value| 10^(1 - digits).
+    result = rounded(value, bound=bound, digits=digits)
+    limit = max(10.0 * bound, 0.5 * abs(value) * 10.0 ** (1 - digits))
+    assert abs(result - value) <= limit * (1.0 + 1e-9)
+
+
+@given(VALUES, BOUNDS, COUNTS)
+def test_rounding_is_idempotent_and_odd(value, bound, digits) -> None:
+    result = rounded(value, bound=bound, digits=digits)
+    assert rounded(result, bound=bound, digits=digits) == result
+    assert rounded(-value, bound=bound, digits=digits) == -result
+
+
+@given(VALUES, BOUNDS, COUNTS)
+@example(0.9999999, 1e-9, 6)
+@example(9.9999999e-05, 0.0, 3)
+def test_the_text_is_that_number(value, bound, digits) -> None:
+    text = shown(value, bound=bound, digits=digits)
+    assert float(text) == rounded(value, bound=bound, digits=digits)
+
+
+@given(VALUES, BOUNDS, COUNTS)
+@example(0.9999999, 1e-9, 6)
+def test_no_more_digits_than_asked_and_certified(value, bound, digits) -> None:
+    text = shown(value, bound=bound, digits=digits)
+    _, figures, exponent = Decimal(text).as_tuple()
+    if "." in text or "e" in text:  # else zeros may only hold the place
+        assert len(figures) <= digits
+        assert float(f"1e{exponent}") >= 2.0 * bound * (1.0 - 1e-12)
+
+
+@given(st.integers(min_value=-(10**6) + 1, max_value=10**6 - 1))
+def test_small_integers_are_shown_as_they_are(number) -> None:
+    assert shown(number) == str(number)
+    assert len(str(abs(number))) <= DIGITS

@@ -1,0 +1,242 @@
+"""Problem 0: values against the paper's own formulas, derivatives, refusals."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplib.truthful.problem import (
+    Problem,
+    agent,
+    agent_objectives,
+    constraints,
+    hale_egerstedt,
+    is_slater_point,
+    jacobian,
+    lagrangian,
+    lagrangian_gradient,
+    lagrangian_hessian,
+    objective,
+    objective_gradient,
+    pairwise_constraint,
+)
+
+TABLE_I = [(6, -4), (2, 2), (-7, 7), (8, -9), (3, -7), (10, 10), (-10, -10), (6, -6)]
+
+
+def section_six(x):
+    """The constraints of Section VI, written out as printed."""
+    x1, x2, x3, x4, x5, x6, x7, x8 = np.reshape(x, (8, 2))
+
+    def d2(p, q):
+        return np.linalg.norm(p - q) ** 2
+
+    return [
+        d2(x1, x2) + d2(x1, x3) - 5,
+        d2(x4, x5) + d2(x4, x6) - 3,
+        d2(x7, x8) + d2(x7, x6) - 3,
+        d2(x5, x3) + d2(x5, x7) - 5,
+    ]
+
+
+def random_problem(rng, dims=(1, 3, 2), m=3):
+    """A problem with everything that the paper's instance lacks."""
+    n = sum(dims)
+    roots = rng.normal(size=(m, 2, n))
+    lower = rng.uniform(-3, 0, size=n)
+    return Problem(
+        dims,
+        lower,
+        lower + rng.uniform(0.5, 3, size=n),
+        rng.normal(size=n),
+        np.einsum("jka,jkb->jab", roots, roots),
+        rng.normal(size=(m, n)),
+        rng.normal(size=m),
+        rng.uniform(0.1, 2, size=len(dims)),
+    )
+
+
+def differences(function, x, h=1e-5):
+    """Central differences, exact for quadratics up to rounding."""
+    eye = np.eye(x.size)
+    return np.array(
+        [(function(x + h * e) - function(x - h * e)) / (2 * h) for e in eye]
+    )
+
+
+@given(st.lists(st.floats(-10, 10), min_size=16, max_size=16))
+@settings(max_examples=50, deadline=None)
+def test_instance_is_that_of_section_vi(values):
+    problem, x = hale_egerstedt(), np.array(values)
+    np.testing.assert_allclose(
+        constraints(problem, x), section_six(x), rtol=0, atol=1e-11
+    )
+    costs = [
+        0.5 * np.linalg.norm(x[2 * i : 2 * i + 2] - t) ** 2
+        for i, t in enumerate(TABLE_I)
+    ]
+    np.testing.assert_allclose(agent_objectives(problem, x), costs, rtol=0, atol=1e-11)
+    assert objective(problem, x) == pytest.approx(sum(costs), abs=1e-10)
+
+
+def test_derivatives_against_differences():
+    rng = np.random.default_rng(1)
+    problem = random_problem(rng)
+    x, mu = rng.normal(size=6), rng.uniform(size=3)
+    close = {"rtol": 0, "atol": 1e-8}
+    np.testing.assert_allclose(
+        objective_gradient(problem, x),
+        differences(lambda y: objective(problem, y), x),
+        **close,
+    )
+    np.testing.assert_allclose(
+        jacobian(problem, x),
+        differences(lambda y: constraints(problem, y), x).T,
+        **close,
+    )
+    np.testing.assert_allclose(
+        lagrangian_gradient(problem, x, mu),
+        differences(lambda y: lagrangian(problem, y, mu), x),
+        **close,
+    )
+    np.testing.assert_allclose(
+        lagrangian_hessian(problem, mu),
+        differences(lambda y: lagrangian_gradient(problem, y, mu), x),
+        **close,
+    )
+
+
+def test_a_jacobian_without_its_linear_term_would_be_caught():
+    rng = np.random.default_rng(2)
+    problem = random_problem(rng)
+    x = rng.normal(size=6)
+    exact = differences(lambda y: constraints(problem, y), x).T
+    assert np.abs(problem.Q @ x - exact).max() > 0.1
+
+
+def test_runs_are_evaluated_at_once():
+    rng = np.random.default_rng(3)
+    problem, x, mu = random_problem(rng), rng.normal(size=(4, 5, 6)), np.ones(3)
+    for function in (agent_objectives, objective, constraints, jacobian):
+        one_by_one = [[function(problem, x[i, j]) for j in range(5)] for i in range(4)]
+        np.testing.assert_allclose(function(problem, x), one_by_one, atol=1e-12)
+    for function in (lagrangian, lagrangian_gradient):
+        one_by_one = [
+            [function(problem, x[i, j], mu) for j in range(5)] for i in range(4)
+        ]
+        np.testing.assert_allclose(function(problem, x, mu), one_by_one, atol=1e-12)
+
+
+def test_agents_of_any_dimension():
+    problem = random_problem(np.random.default_rng(4))
+    slices = [agent(problem, i) for i in range(3)]
+    assert slices == [slice(0, 1), slice(1, 4), slice(4, 6)]
+    x = np.arange(6.0)
+    costs = [
+        0.5 * problem.weights[i] * np.sum((x[s] - problem.targets[s]) ** 2)
+        for i, s in enumerate(slices)
+    ]
+    np.testing.assert_allclose(agent_objectives(problem, x), costs, rtol=1e-14)
+    with pytest.raises(ValueError, match="integer between 0 and 2"):
+        agent(problem, 3)
+
+
+def test_a_problem_cannot_be_changed():
+    problem = hale_egerstedt()
+    for name in ("lower", "upper", "targets", "Q", "a", "c", "weights"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(problem, name)[...] = 0.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        problem.c = np.ones(4)
+
+
+def test_slater_point_needs_the_box_too():
+    problem = hale_egerstedt()
+    assert is_slater_point(problem, np.full(16, 9.0))
+    assert not is_slater_point(problem, np.full(16, 11.0))
+    on_the_edge = np.zeros(16)
+    on_the_edge[2:4] = 1.0, 2.0  # g_1 = 1 + 4 - 5
+    assert constraints(problem, on_the_edge)[0] == 0.0
+    assert not is_slater_point(problem, on_the_edge)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "sentence"),
+    [
+        ({"dims": ()}, ValueError, "'dims' parameter of Problem must be a sequence"),
+        (
+            {"dims": (2, 0)},
+            ValueError,
+            "'dims' parameter of Problem must be an integer",
+        ),
+        ({"dims": (2, 2)}, ValueError, r"'lower' .* shape \(4,\)"),
+        ({"lower": [0, 0, 0]}, ValueError, r"'lower' .* shape \(2,\)"),
+        ({"upper": [1, -2]}, ValueError, "'lower' in coordinate 1, -1.0 .*empty"),
+        ({"upper": [1, np.inf]}, ValueError, "'upper' .* finite numbers"),
+        ({"targets": [np.nan, 0]}, ValueError, "'targets' .* finite numbers"),
+        ({"targets": ["a", "b"]}, TypeError, "'targets' .* real numbers"),
+        ({"weights": [1, -1]}, ValueError, "'weights' .* non-negative"),
+        ({"weights": [1]}, ValueError, r"'weights' .* shape \(2,\)"),
+        ({"c": []}, ValueError, "'c' .* m >= 1 constraints"),
+        ({"c": [1, 2]}, ValueError, r"'Q' .* shape \(2, 2, 2\)"),
+        ({"a": [[1, 2, 3]]}, ValueError, r"'a' .* shape \(1, 2\)"),
+        ({"Q": [[[2, 1], [0, 2]]]}, ValueError, "symmetric in constraint 0"),
+        (
+            {"Q": [np.eye(2), [[1, 3], [3, 1]]], "a": np.zeros((2, 2)), "c": [0, 0]},
+            ValueError,
+            "positive semidefinite in constraint 1 .*smallest eigenvalue -2",
+        ),
+    ],
+)
+def test_bad_problems_are_refused_in_one_sentence(change, error, sentence):
+    good = {
+        "dims": (1, 1),
+        "lower": [-1, -1],
+        "upper": [1, 1],
+        "targets": [0, 0],
+        "Q": [np.eye(2)],
+        "a": [[0, 0]],
+        "c": [-1],
+    }
+    Problem(**good)
+    with pytest.raises(error, match=sentence) as caught:
+        Problem(**(good | change))
+    assert str(caught.value).startswith("The '")
+    assert str(caught.value).endswith("instead.")
+
+
+def test_a_convex_constraint_is_not_refused_for_rounding():
+    root = np.random.default_rng(5).normal(size=(1, 12))
+    Q = (root.T @ root)[None]  # rank one: eleven eigenvalues are rounding
+    Problem(
+        (12,), -np.ones(12), np.ones(12), np.zeros(12), Q, np.zeros((1, 12)), [-1.0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("dims", "pairs", "limit", "sentence"),
+    [
+        ((1, 1), [(0, 2)], 1.0, "integer between 0 and 1"),
+        ((1, 1), [(0, 0)], 1.0, "different agents"),
+        ((1, 2), [(0, 1)], 1.0, "equally many coordinates"),
+        ((1, 1), [(0, 1, 1)], 1.0, "a sequence of pairs"),
+        ((1, 1), [(0, 1)], 0.0, "'limit' .* positive"),
+    ],
+)
+def test_bad_pairs_are_refused(dims, pairs, limit, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        pairwise_constraint(dims, pairs, limit=limit)
+
+
+def test_states_of_the_wrong_size_are_refused():
+    problem = hale_egerstedt()
+    with pytest.raises(ValueError, match=r"'x' parameter of objective_gradient"):
+        objective_gradient(problem, np.zeros(8))
+    with pytest.raises(ValueError, match=r"'x' parameter of constraints"):
+        constraints(problem, 3.0)
+    with pytest.raises(ValueError, match="finite"):
+        objective(problem, np.full(16, np.nan))
+    with pytest.raises(ValueError, match=r"'mu' parameter of lagrangian .*\(4,\)"):
+        lagrangian(problem, np.zeros(16), np.zeros(3))

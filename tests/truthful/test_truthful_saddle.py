@@ -1,0 +1,407 @@
+"""The saddle point: reference values, three solvers, honest bounds, refusals."""
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from dplib.truthful import convex
+from dplib.truthful.algorithm import messages, step
+from dplib.truthful.constants import multiplier_radius
+from dplib.truthful.kkt import certify, polish
+from dplib.truthful.problem import (
+    Problem,
+    constraints,
+    hale_egerstedt,
+    is_slater_point,
+    jacobian,
+    lagrangian,
+    objective,
+    objective_gradient,
+    pairwise_constraint,
+)
+from dplib.truthful.saddle import (
+    find_slater_point,
+    regularised_saddle_point,
+    residual,
+    saddle_point,
+    solve_convex,
+)
+
+X_HAT = [
+    *(2.5866884092304, -1.3035767867592, 2.3676640935350, -0.0702753721014),
+    *(0.7723397397219, -0.9305689112521, 3.1415761315897, -3.2057106653133),
+    *(1.9664943776825, -2.7759626561816, 2.9632553741552, -2.0213537817053),
+    *(1.8338317349415, -3.1644433507257, 2.3681501391438, -3.5281084759614),
+]
+MU_HAT = [0.839322548201223, 1.794892438759468, 3.398582036752441, 1.979095542667543]
+ALPHA_END = 0.5 * 250_000 ** (-1 / 3)
+
+
+def line(lower=(-9, -9), upper=(9, 9), targets=(0, 4), limit=4.0, copies=1):
+    """Two agents on a line who must stay within a distance of each other."""
+    terms = [pairwise_constraint((1, 1), [(0, 1)], limit=limit)] * copies
+    Q, a, c = (np.array(part) for part in zip(*terms, strict=True))
+    return Problem((1, 1), lower, upper, targets, Q, a, c)
+
+
+def changed(problem, **fields):
+    names = ("dims", "lower", "upper", "targets", "Q", "a", "c", "weights")
+    return Problem(**({name: getattr(problem, name) for name in names} | fields))
+
+
+@pytest.fixture(scope="module")
+def instance():
+    problem = hale_egerstedt()
+    return problem, saddle_point(problem)
+
+
+def test_reference_values(instance):
+    problem, point = instance
+    np.testing.assert_allclose(point.x, X_HAT, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(point.multipliers, MU_HAT, rtol=0, atol=1e-12)
+    assert point.objective == pytest.approx(311.4141036049725, abs=1e-10)
+    assert point.active.all()
+    assert not point.at_bound.any()
+    assert point.converged
+    assert point.residual < 1e-14
+    assert max(point.stationarity, point.feasibility, point.complementarity) < 1e-14
+    assert 0.0 < point.bound < 1e-11
+    np.testing.assert_allclose(
+        np.linalg.svd(jacobian(problem, point.x), compute_uv=False),
+        [7.407, 6.036, 5.293, 4.281],
+        atol=5e-4,
+    )
+    assert point.licq == pytest.approx(4.281, abs=5e-4)
+    np.testing.assert_allclose(
+        point.x.reshape(8, 2).mean(axis=0), [2.25, -2.125], rtol=0, atol=1e-13
+    )
+    radius = multiplier_radius(problem, np.zeros(16))
+    assert point.multipliers.sum() < radius
+
+
+def test_saddle_inequalities(instance):
+    """Equation (1) itself, at random points."""
+    problem, point = instance
+    rng = np.random.default_rng(1)
+    value = lagrangian(problem, point.x, point.multipliers)
+    assert value == pytest.approx(point.objective, abs=1e-12)
+    x = rng.uniform(problem.lower, problem.upper, size=(1000, 16))
+    assert lagrangian(problem, x, point.multipliers).min() > value
+    for mu in rng.exponential(5.0, size=(200, 4)):
+        assert lagrangian(problem, point.x, mu) <= value + 1e-12
+
+
+def test_raw_solvers_agree(instance):
+    problem, point = instance
+    for solver, x_within, mu_within in (
+        ("CLARABEL", 1e-5, 1e-4),
+        ("SCS", 1e-7, 1e-7),
+    ):
+        x, mu = solve_convex(problem, solver=solver)
+        np.testing.assert_allclose(x, point.x, rtol=0, atol=x_within)
+        np.testing.assert_allclose(mu, point.multipliers, rtol=0, atol=mu_within)
+    other = saddle_point(problem, solver="SCS")
+    gap = np.hypot(
+        np.linalg.norm(other.x - point.x),
+        np.linalg.norm(other.multipliers - point.multipliers),
+    )
+    assert gap <= other.bound + point.bound
+    assert gap < 1e-13
+
+
+def test_a_third_solver_agrees(instance):
+    problem, point = instance
+    result = minimize(
+        lambda x: float(objective(problem, x)),
+        np.zeros(16),
+        jac=lambda x: objective_gradient(problem, x),
+        method="SLSQP",
+        bounds=list(zip(problem.lower, problem.upper, strict=True)),
+        constraints={
+            "type": "ineq",
+            "fun": lambda x: -constraints(problem, x),
+            "jac": lambda x: -jacobian(problem, x),
+        },
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    np.testing.assert_allclose(result.x, point.x, rtol=0, atol=1e-6)
+
+
+def exact_by_mpmath(problem, point):
+    """Newton's method with 50 digits, all constraints active, box inactive."""
+    n, m = problem.n_states, problem.n_constraints
+    with mpmath.workdps(50):
+        Q = [mpmath.matrix(q.tolist()) for q in problem.Q]
+        t = mpmath.matrix(problem.targets.tolist())
+        x = mpmath.matrix(point.x.tolist())
+        mu = mpmath.matrix(point.multipliers.tolist())
+        for _ in range(4):
+            rows = [Q[j] * x for j in range(m)]
+            hessian = mpmath.eye(n)
+            force = x - t
+            for j in range(m):
+                hessian += mu[j] * Q[j]
+                force += mu[j] * rows[j]
+            matrix = mpmath.zeros(n + m)
+            matrix[:n, :n] = hessian
+            right = mpmath.zeros(n + m, 1)
+            right[:n, 0] = -force
+            for j in range(m):
+                matrix[n + j, :n] = rows[j].T
+                matrix[:n, n + j] = rows[j]
+                value = (x.T * rows[j])[0] / 2 + mpmath.mpf(float(problem.c[j]))
+                right[n + j] = -value
+            move = mpmath.lu_solve(matrix, right)
+            x, mu = x + move[:n, 0], mu + move[n:, 0]
+        error = mpmath.norm(
+            mpmath.matrix([*x, *mu])
+            - mpmath.matrix([*point.x.tolist(), *point.multipliers.tolist()])
+        )
+        return np.array([*map(float, x), *map(float, mu)]), float(error)
+
+
+def test_bound_is_honest(instance):
+    problem, point = instance
+    exact, error = exact_by_mpmath(problem, point)
+    assert error <= point.bound
+    # Also far from rounding: points pushed off by up to 1e-3.
+    rng = np.random.default_rng(2)
+    for size in (1e-3, 1e-5, 1e-8):
+        for _ in range(20):
+            push = size * rng.normal(size=20) / np.sqrt(20)
+            z = exact + push
+            bound, active, at_bound = certify(problem, z[:16], z[16:], 0.0)
+            assert np.linalg.norm(push) <= bound < 50 * size
+            assert active.all()
+            assert not at_bound.any()
+
+
+def test_a_bound_from_the_residual_alone_would_be_caught(instance):
+    """Without the inverse of the derivative the error is understated."""
+    problem, point = instance
+    exact, _ = exact_by_mpmath(problem, point)
+    rows = jacobian(problem, exact[:16])
+    hessian = np.eye(16) + np.tensordot(exact[16:], problem.Q, 1)
+    matrix = np.block([[hessian, rows.T], [rows, np.zeros((4, 4))]])
+    weakest = np.linalg.svd(matrix)[2][-1]
+    z = exact + 1e-6 * weakest
+    bound, _, _ = certify(problem, z[:16], z[16:], 0.0)
+    assert residual(problem, z[:16], z[16:]) < 1e-6 <= bound
+
+
+def test_polish_needs_no_tolerance_below_rounding(instance):
+    problem, point = instance
+    x, mu, iterations = polish(problem, point.x + 1e-3, point.multipliers, 0.0, 1e-300)
+    assert residual(problem, x, mu) < 1e-14
+    assert iterations < 10
+
+
+def test_large_numbers_are_judged_by_their_own_rounding(instance):
+    """Found by random trials: an absolute tolerance refused sound results."""
+    problem, point = instance
+    factor = 1e3  # lengths in other units: x scales, the multipliers do not
+    names = ("lower", "upper", "targets")
+    scaled = {name: factor * getattr(problem, name) for name in names}
+    large = changed(problem, c=factor**2 * problem.c, **scaled)
+    x, mu, _ = polish(large, factor * point.x + 1.0, point.multipliers, 0.0, 1e-12)
+    assert residual(large, x, mu) > 1e-12
+    bound, _, _ = certify(large, x, mu, 0.0)
+    np.testing.assert_allclose(x, factor * point.x, rtol=0, atol=bound)
+    assert bound < 1e-3
+
+
+def test_certify_refuses_a_point_too_far_off(instance):
+    problem, point = instance
+    with pytest.raises(RuntimeError, match="Newton-Kantorovich number"):
+        certify(problem, point.x + np.linspace(0, 1, 16), point.multipliers, 0.0)
+
+
+def test_closed_form_on_a_line():
+    """x = (1, 3), mu = 1/4; with the second agent held at 2.5: (0.5, 2.5), 1/8."""
+    point = saddle_point(line())
+    np.testing.assert_allclose(point.x, [1, 3], atol=1e-14)
+    np.testing.assert_allclose(point.multipliers, [0.25], atol=1e-14)
+    held = saddle_point(line(upper=(9, 2.5)))
+    np.testing.assert_allclose(held.x, [0.5, 2.5], atol=1e-14)
+    np.testing.assert_allclose(held.multipliers, [0.125], atol=1e-14)
+    np.testing.assert_array_equal(held.at_bound, [False, True])
+    # The constraint's gradient (-4, 4) loses its second entry to the bound.
+    assert held.licq == pytest.approx(4.0)
+    assert point.licq == pytest.approx(4.0 * np.sqrt(2.0))
+
+
+def test_nothing_active_and_everything_held():
+    loose = saddle_point(line(limit=25.0))
+    np.testing.assert_allclose(loose.x, [0, 4], atol=1e-14)
+    assert loose.multipliers[0] == 0.0
+    assert loose.licq == np.inf
+    corner = saddle_point(line(lower=(1, -9), upper=(9, 2)))
+    np.testing.assert_array_equal(corner.x, [1, 2])
+    assert corner.bound == 0.0
+    assert corner.at_bound.all()
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_random_problems_with_bounds_and_constraints(seed):
+    """Active sets of every kind; two solvers must lead to the same point."""
+    rng = np.random.default_rng(seed)
+    dims = (1, 2, 3)
+    roots = rng.normal(size=(3, 2, 6))
+    problem = Problem(
+        dims,
+        rng.uniform(-2, -0.2, size=6),
+        rng.uniform(0.2, 2, size=6),
+        rng.uniform(-3, 3, size=6),
+        np.einsum("jka,jkb->jab", roots, roots),
+        0.3 * rng.normal(size=(3, 6)),
+        -rng.uniform(0.2, 2, size=3),  # zero is a Slater point
+        rng.uniform(0.5, 2, size=3),
+    )
+    first, second = (saddle_point(problem, solver=s) for s in ("CLARABEL", "SCS"))
+    assert first.residual <= 1e-12
+    np.testing.assert_allclose(
+        first.x, second.x, rtol=0, atol=first.bound + second.bound
+    )
+    np.testing.assert_allclose(
+        first.multipliers,
+        second.multipliers,
+        rtol=0,
+        atol=first.bound + second.bound,
+    )
+    radius = multiplier_radius(problem, np.zeros(6))
+    assert first.multipliers.sum() <= radius
+
+
+def test_a_report_pinned_at_the_target():
+    """Agent 6's report fixed at t_6: the equilibrium of the paper's lie."""
+    problem = hale_egerstedt()
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    lower[10:12] = upper[10:12] = 10.0
+    pinned = changed(problem, lower=lower, upper=upper)
+    point = saddle_point(pinned)
+    expected = [2.852842989682, 14.911742874069, 14.090620260359, 4.952834695236]
+    np.testing.assert_allclose(point.multipliers, expected, rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(point.x[10:12], [10, 10])
+    assert point.objective == pytest.approx(892.0276, abs=5e-5)
+    q, _ = messages(problem, point.x, point.multipliers)
+    np.testing.assert_allclose(q[10:12], [46.692, 76.786], atol=5e-4)
+
+
+def test_an_agent_without_wishes():
+    """Weight 0 for agent 6 gives y*, where it receives no push at all."""
+    problem = changed(hale_egerstedt(), weights=[1, 1, 1, 1, 1, 0, 1, 1])
+    point = saddle_point(problem)
+    np.testing.assert_allclose(
+        point.x[10:12], [0.958475902617, -5.527939080918], rtol=0, atol=1e-11
+    )
+    q, _ = messages(problem, point.x, point.multipliers)
+    np.testing.assert_allclose(q[10:12], 0.0, atol=1e-12)
+
+
+def test_slater_point():
+    problem = hale_egerstedt()
+    for solver in ("CLARABEL", "SCS"):
+        point = find_slater_point(problem, solver=solver)
+        assert is_slater_point(problem, point)
+        assert constraints(problem, point).max() == pytest.approx(-3.0, abs=1e-3)
+
+
+def test_infeasible_problem_gets_one_sentence():
+    apart = line(lower=(-9, 5), upper=(-1, 9))  # at least 6 apart, at most 2 allowed
+    sentence = r"Problem 0 is infeasible: .* at least 32 everywhere in the box"
+    for function in (find_slater_point, saddle_point):
+        with pytest.raises(ValueError, match=sentence) as caught:
+            function(apart)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(
+        ValueError, match="Problem 0 is infeasible: no point of the box"
+    ):
+        solve_convex(apart)
+
+
+def test_feasible_without_a_slater_point():
+    touching = line(lower=(-9, 1), upper=(-1, 9))  # exactly 2 apart at best
+    with pytest.raises(ValueError, match="Problem 0 is without a Slater point"):
+        saddle_point(touching)
+
+
+def test_degenerate_and_dependent_problems_are_refused():
+    # The optimum without the constraint lies exactly on it: multiplier 0.
+    with pytest.raises(RuntimeError, match=r"multiplier zero|Newton's method"):
+        saddle_point(line(limit=16.0))
+    # The same constraint twice: how the multiplier is shared is open.
+    with pytest.raises(RuntimeError, match=r"dependent|Newton's method"):
+        saddle_point(line(copies=2))
+    # A target exactly on the box: held, but by no force.
+    with pytest.raises(RuntimeError, match=r"on its bound|with no force"):
+        saddle_point(line(limit=25.0, upper=(9, 4)))
+
+
+def test_a_solver_that_stops_early_is_not_believed(monkeypatch):
+    monkeypatch.setitem(convex.SOLVERS, "SCS", {"max_iters": 5, "eps_abs": 1e-9})
+    with pytest.raises(RuntimeError, match="not 'optimal'"):
+        solve_convex(hale_egerstedt(), solver="SCS")
+
+
+def test_words_and_numbers_out_of_range(instance):
+    problem, point = instance
+    with pytest.raises(ValueError, match=r"'solver' parameter of saddle_point"):
+        saddle_point(problem, solver="ECOS")
+    with pytest.raises(ValueError, match=r"'tolerance' parameter of saddle_point"):
+        saddle_point(problem, tolerance=0.0)
+    with pytest.raises(ValueError, match=r"'alpha' parameter of regularised"):
+        regularised_saddle_point(problem, 0.0)
+    with pytest.raises(ValueError, match=r"'mu' parameter of residual"):
+        residual(problem, point.x, [1.0])
+
+
+def test_regularised_at_the_end_of_the_run(instance):
+    problem, point = instance
+    near = regularised_saddle_point(problem, ALPHA_END)
+    assert round(np.linalg.norm(near.x - point.x), 5) == 0.06998
+    assert round(np.linalg.norm(near.multipliers - point.multipliers), 5) == 0.02259
+    assert near.residual < 1e-14
+    warm = regularised_saddle_point(problem, ALPHA_END, start=point)
+    np.testing.assert_allclose(warm.x, near.x, rtol=0, atol=near.bound + warm.bound)
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-3, 0.5, 100.0])
+def test_regularised_for_all_weights(instance, alpha):
+    problem, point = instance
+    near = regularised_saddle_point(problem, alpha)
+    assert near.residual < 1e-12
+    distance = np.hypot(
+        np.linalg.norm(near.x - point.x),
+        np.linalg.norm(near.multipliers - point.multipliers),
+    )
+    assert distance <= 12 * alpha or alpha > 0.5  # it tends to the saddle point
+    norm = np.hypot(np.linalg.norm(near.x), np.linalg.norm(near.multipliers))
+    exact = np.hypot(np.linalg.norm(point.x), np.linalg.norm(point.multipliers))
+    assert norm <= exact  # Tikhonov's pull is towards zero
+
+
+def test_regularised_is_where_update_2_rests(instance):
+    """With sizes held fixed the update itself leads there: no Newton, no solver."""
+    problem, _ = instance
+    near = regularised_saddle_point(problem, 0.5)
+    x, mu = np.zeros(16), np.zeros(4)
+    for _ in range(10_000):
+        q, g = messages(problem, x, mu)
+        x, mu = step(problem, x, mu, q, g, gamma=0.01, alpha=0.5, radius=138.0)
+    np.testing.assert_allclose(x, near.x, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(mu, near.multipliers, rtol=0, atol=1e-12)
+
+
+def test_regularised_with_the_wrong_sign_of_the_dual_term_would_be_caught(instance):
+    """At the saddle point of f + a|x|^2/2 + a|mu|^2/2 the residual is not small."""
+    problem, _ = instance
+    near = regularised_saddle_point(problem, 0.5)
+    g = constraints(problem, near.x)
+    right = np.abs(g - 0.5 * near.multipliers).max()
+    wrong = np.abs(g + 0.5 * near.multipliers).max()
+    assert right < 1e-14
+    assert wrong > 0.5
