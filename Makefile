@@ -31,7 +31,7 @@ setup: .venv/.ok  ## make the environment in .venv from the lock
 
 book: .venv/.ok  ## build the verified book
 	$(PYTEST) -q tests/book/test_guards.py tests/book/test_book_ledger.py
-	$(BIN)/jupyter-book build . -W -n --keep-going
+	$(BIN)/jupyter-book build . --all -W -n --keep-going
 	@echo "The book is built. Open _build/html/index.html in a browser."
 
 test: book  ## execute every notebook and prove it

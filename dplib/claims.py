@@ -99,6 +99,8 @@ class Checks:
         """
         claim = self._take(claim_id)
         where = "check_value"
+        if self._diverged(claim, value):
+            return
         value = check.finite("value", value, where)
         bound = check.nonnegative("bound", bound, where)
         target = claim.printed or ((claim.ours,) if claim.kind == "ours" else ())
@@ -174,6 +176,8 @@ class Checks:
         """
         claim = self._take(claim_id)
         where = "check_holds"
+        if self._diverged(claim, margin, repaired):
+            return
         margin = check.finite("margin", margin, where)
         bound = check.nonnegative("bound", bound, where)
         text = f"margin {shown(margin, bound=bound)}"
@@ -222,6 +226,8 @@ class Checks:
         """
         claim = self._take(claim_id)
         where = "check_equal"
+        if self._diverged(claim, gap, repaired):
+            return
         gap = check.nonnegative("gap", gap, where)
         within = check.positive("within", within, where)
 
@@ -253,8 +259,8 @@ class Checks:
         claim_id : str
             An id of the ledger, assigned to this notebook.
         replicates : array_like, shape (n,) or (n, d)
-            Our independent replicates, ``n`` at least 40; ``d`` is the number
-            of printed values, which are judged jointly.
+            Our independent replicates; ``d`` is the number of printed values,
+            which are judged jointly, and ``n`` at least ``40 d``.
 
         Raises
         ------
@@ -264,10 +270,19 @@ class Checks:
         Notes
         -----
         A printed value lies at a percentile of the replicates (ties count one
-        half). Jointly, the most extreme of the ``d`` percentiles is compared
-        with the same number of every replicate: *reproduced* if at least 5 %
-        of the replicates are as extreme, that is, if the print lies in the
-        central 95 % of the joint distribution.
+        half). For the joint verdict the print joins the replicates, each of the
+        ``n + 1`` is as extreme as the farthest of its ``d`` ranks is from the
+        middle one, and the p-value is the share that is as extreme as the print
+        (itself included). *Reproduced*: the p-value is above 5 %, that is, the
+        print lies in the central 95 %.
+
+        If the print is one more draw from our law, then all ``n + 1`` are
+        exchangeable, so that it is rejected with probability 5 % at most,
+        whatever the law and ``n``. Ranking the print against the replicates but
+        these against themselves would not do: a value is never farther out than
+        the outermost of a sample that it belongs to. Each value has two
+        outermost ones, hence ``n >= 40 d``: with fewer, a print far from all
+        replicates could pass.
         """
         claim = self._take(claim_id)
         if not claim.printed:
@@ -276,21 +291,24 @@ class Checks:
         sample = np.asarray(replicates, dtype=np.float64)
         if sample.ndim == 1:
             sample = sample[:, None]
-        if sample.ndim != 2 or sample.shape[1] != count or sample.shape[0] < 40:
+        least = 40 * count
+        if sample.ndim != 2 or sample.shape[1] != count or sample.shape[0] < least:
             raise ValueError(
                 f"The 'replicates' parameter of check_band must be an array of shape "
-                f"(n >= 40, {count}). Got an array of shape {np.shape(replicates)} "
-                f"instead."
+                f"(n >= {least}, {count}). "
+                f"Got an array of shape {np.shape(replicates)} instead."
             )
+        if self._diverged(claim, *sample.flat):
+            return
         sample = check.array("replicates", sample, "check_band", shape=(None, count))
         printed = np.array([float(text) for text in claim.printed])
-        ranks = _ranks(sample, printed[None, :])
-        ours = ranks[0] / (2.0 * len(sample))
+        ours = _ranks(sample, printed[None, :])[0] / (2.0 * len(sample))
+        pool = np.vstack([printed, sample])
         # Integers, so that the two tails are as extreme to the last bit.
-        extremeness = np.abs(ranks - len(sample)).max()
-        others = np.abs(_ranks(sample, sample) - len(sample)).max(axis=1)
-        share = float(np.mean(others >= extremeness))
-        verdict = "reproduced" if share >= 0.05 else "not reproduced"
+        extremeness = np.abs(_ranks(pool, pool) - len(pool)).max(axis=1)
+        as_extreme = int(np.sum(extremeness >= extremeness[0]))
+        p_value = as_extreme / len(pool)
+        verdict = "reproduced" if 20 * as_extreme > len(pool) else "not reproduced"
         if claim.verdict == "underspecified":
             verdict = "underspecified"
         parts = [
@@ -298,12 +316,11 @@ class Checks:
             for text, p in zip(claim.printed, ours, strict=True)
         ]
         finding = "; ".join(parts) + (
-            f"; {shown(100.0 * share, digits=2)} % of {len(sample)} replicates "
-            "are as extreme"
+            f"; p-value {shown(p_value, digits=2)} among {len(sample)} replicates"
         )
         low, high = np.quantile(sample[:, 0], [0.025, 0.975])
         interval = (float(low), float(high)) if count == 1 else None
-        self._record(claim, verdict, share, interval, finding, 0.0)
+        self._record(claim, verdict, p_value, interval, finding, 0.0)
 
     def check_order(
         self,
@@ -337,6 +354,8 @@ class Checks:
         """
         claim = self._take(claim_id)
         where = "check_order"
+        if self._diverged(claim, *values.values()):
+            return
         names = list(values)
         if len(names) < 2:
             check.fail("values", where, "a mapping of two values or more", dict(values))
@@ -404,11 +423,23 @@ class Checks:
                 )
         return all(_same(self.parameters[k], want) for k, want in claim.at.items())
 
+    def _diverged(self, claim: Claim, *numbers: float | None) -> bool:
+        """Record a run that gave no finite number, where the claim is not made.
+
+        A reader's own parameters may make an algorithm diverge: that is shown,
+        and raises nothing. Where the claim is made it is an error, as always.
+        """
+        given = [number for number in numbers if isinstance(number, (int, float))]
+        if np.all(np.isfinite(given)) or self._applies(claim):
+            return False
+        self._record(claim, "open", None, None, "no finite number came out", 0.0)
+        return True
+
     def _record(
         self,
         claim: Claim,
         verdict: str,
-        value: float,
+        value: float | None,
         interval: tuple[float, float] | None,
         finding: str,
         bound: float,
@@ -417,7 +448,7 @@ class Checks:
         item = Check(
             claim=claim,
             verdict=verdict if applies else "not applicable",
-            value=rounded(value, bound=bound),
+            value=None if value is None else rounded(value, bound=bound),
             interval=None
             if interval is None
             else (rounded(interval[0]), rounded(interval[1])),

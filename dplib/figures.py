@@ -67,7 +67,9 @@ def use_style() -> None:
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _ID = re.compile(r'\bid="([^"]+)"')
 # Attributes that hold lengths; a scale factor elsewhere keeps all its digits.
-_LENGTHS = re.compile(r'\b(d|points|x|y|x1|x2|y1|y2|cx|cy|r|width|height)="([^"]*)"')
+_LENGTHS = re.compile(
+    r'\b(d|points|x|y|x1|x2|y1|y2|cx|cy|r|width|height|viewBox)="([^"]*)"'
+)
 
 
 def _short(match: re.Match[str]) -> str:

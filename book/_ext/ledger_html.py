@@ -1,4 +1,4 @@
-"""The pages about claims as HTML: bars, tables, errata and legends.
+"""The pages about claims as HTML: bars, tables and legends.
 
 Plain functions from a `Snapshot` to markup, with no Sphinx in them. A verdict is
 always a sign and a word; its colour only repeats them. ``link`` is a function
@@ -10,39 +10,53 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 
-from ledger_book import DOUBTFUL, TITLES, Snapshot
+from ledger_book import TITLES, Snapshot
 
 from dplib.claims import SIGNS
 from dplib.ledger import EVIDENCE, VERDICTS, Claim
-from dplib.rounding import shown
 
 __all__ = [
+    "Link",
+    "at",
+    "badge",
     "chapter_table",
     "claim_table",
-    "errata_list",
-    "errata_summary",
+    "kind",
     "legend",
+    "number",
+    "printed",
     "summary",
     "verdict_bar",
 ]
 
 Link = Callable[[str, str], str]
 
+COLUMNS = {
+    "verdict": "verdict, evidence",
+    "where": "where",
+    "claim": "claim",
+    "printed": "printed",
+    "ours": "ours",
+}
 
-def _kind(verdict: str) -> str:
+
+def kind(verdict: str) -> str:
+    """Return a verdict as the tail of a class of the style sheet."""
     return verdict.replace(" ", "-")
 
 
-def _badge(verdict: str) -> str:
+def badge(verdict: str) -> str:
+    """Return a verdict as its sign and its word."""
     sign = SIGNS[verdict][0]
     return (
-        f'<span class="verdict verdict-{_kind(verdict)}">'
+        f'<span class="verdict verdict-{kind(verdict)}">'
         f'<span class="verdict-sign" aria-hidden="true">{sign}</span> '
         f'<span class="verdict-word">{verdict}</span></span>'
     )
 
 
-def _number(count: int, noun: str) -> str:
+def number(count: int, noun: str) -> str:
+    """Return a count with its noun, in the singular or the plural."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -50,12 +64,12 @@ def verdict_bar(counts: Mapping[str, int]) -> str:
     """Return a stacked bar of the verdicts, and the same in words below it."""
     words = ", ".join(f"{count} {name}" for name, count in counts.items())
     parts = "".join(
-        f'<span class="verdict-part verdict-{_kind(name)}" style="flex-grow: {count}">'
+        f'<span class="verdict-part verdict-{kind(name)}" style="flex-grow: {count}">'
         "</span>"
         for name, count in counts.items()
     )
     labels = "".join(
-        f"<li>{_badge(name)} <b>{count}</b></li>" for name, count in counts.items()
+        f"<li>{badge(name)} <b>{count}</b></li>" for name, count in counts.items()
     )
     return (
         f'<div class="verdict-bar" role="img" aria-label="{words}">{parts}</div>'
@@ -104,14 +118,16 @@ def _found(book: Snapshot, claim: Claim) -> str:
     return "<br>".join(part for part in parts if part)
 
 
-def _at(claim: Claim) -> str:
+def at(claim: Claim) -> str:
+    """Return the parameter values for which a claim is made."""
     if not claim.at:
         return ""
     text = ", ".join(f"{name} = {value}" for name, value in claim.at.items())
     return f' <small class="claim-at">at {escape(text)}</small>'
 
 
-def _printed(claim: Claim) -> str:
+def printed(claim: Claim) -> str:
+    """Return the numbers as the paper prints them, with their unit."""
     unit = f" {escape(claim.unit)}" if claim.unit else ""
     return ", ".join(escape(text) for text in claim.printed) + unit * bool(
         claim.printed
@@ -126,37 +142,39 @@ def _uncertain(claim: Claim) -> str:
 
 def claim_table(book: Snapshot, claims: Iterable[Claim], link: Link) -> str:
     """Return one table of claims; cells without a value are left out on a phone."""
-    rows = []
-    for claim in claims:
-        verdict = _badge(claim.verdict)
-        if claim.notebook is not None:
-            verdict = (
-                f'<a href="{escape(link(claim.notebook, claim.id))}">{verdict}</a>'
-            )
-        cells = {
-            "verdict": verdict,
-            "where": escape(claim.where),
-            "claim": escape(claim.says) + _uncertain(claim) + _at(claim),
-            "printed": _printed(claim),
-            "ours": _found(book, claim),
-            "evidence": escape(claim.evidence),
-        }
-        rows.append(
-            f'<tr data-verdict="{claim.verdict}">'
-            + "".join(
-                f'<td data-label="{name}" class="cell-{name}">{text}</td>'
-                for name, text in cells.items()
-            )
-            + "</tr>"
+    table = [_cells(book, claim, link) for claim in claims]
+    # A column in which no claim has anything, such as ours for open ones, is left out.
+    names = [name for name in COLUMNS if any(cells[name] for _, cells in table)]
+    heads = "".join(f'<th scope="col">{COLUMNS[name]}</th>' for name in names)
+    rows = "".join(
+        f'<tr data-verdict="{verdict}">'
+        + "".join(
+            f'<td data-label="{name}" class="cell-{name}">{cells[name]}</td>'
+            for name in names
         )
-    heads = "".join(
-        f'<th scope="col">{name}</th>'
-        for name in ("verdict", "where", "claim", "printed", "ours", "evidence")
+        + "</tr>"
+        for verdict, cells in table
     )
     return (
         '<div class="claim-scroll"><table class="claim-table claim-list">'
-        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def _cells(book: Snapshot, claim: Claim, link: Link) -> tuple[str, dict[str, str]]:
+    """Return the verdict of a claim, and the cells of its row by column."""
+    verdict = badge(claim.verdict)
+    if claim.notebook is not None:
+        verdict = f'<a href="{escape(link(claim.notebook, claim.id))}">{verdict}</a>'
+    if claim.evidence:
+        verdict += f'<br><small class="claim-evidence">{claim.evidence}</small>'
+    return claim.verdict, {
+        "verdict": verdict,
+        "where": escape(claim.where),
+        "claim": escape(claim.says) + _uncertain(claim) + at(claim),
+        "printed": printed(claim),
+        "ours": _found(book, claim),
+    }
 
 
 def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
@@ -170,92 +188,16 @@ def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
     if open_ones:
         parts.append(
             '<details class="claim-open"><summary>'
-            f"{_number(len(open_ones), 'claim')} not worked on yet</summary>"
+            f"{number(len(open_ones), 'claim')} not worked on yet</summary>"
             f"{claim_table(book, open_ones, link)}</details>"
         )
     return f'<div class="claim-chapter">{"".join(parts)}</div>'
 
 
-def errata_summary(book: Snapshot) -> str:
-    """Return one paragraph: how many of the settled claims are on this page."""
-    counts = book.counts()
-    total = sum(counts.values())
-    settled = total - counts.get("open", 0)
-    doubtful = {name: counts[name] for name in DOUBTFUL if name in counts}
-    basis = (
-        f"So far {settled} of the {_number(total, 'claim')} in the ledger "
-        f"{'has' if settled == 1 else 'have'} been checked."
-    )
-    if not doubtful:
-        return (
-            f'<p class="errata-none">{basis} None of them had to be corrected, was '
-            "refuted, is underspecified or failed to reproduce, so this list is empty. "
-            "That says nothing about the claims that are still open.</p>"
-        )
-    words = ", ".join(f"{count} {name}" for name, count in doubtful.items())
-    return (
-        f"<p>{basis} Of these, {sum(doubtful.values())} are listed here: {words}.</p>"
-    )
-
-
-def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
-    facts: list[tuple[str, str]] = []
-    if claim.printed:
-        facts.append(("printed", _printed(claim)))
-    if claim.id in book.outputs:
-        facts.append(("computed", escape(book.outputs[claim.id].finding)))
-    if claim.ours:
-        facts.append(("right is", escape(claim.ours)))
-    if claim.counterexample:
-        facts.append(("counterexample", escape(claim.counterexample)))
-    if claim.assumed:
-        facts.append(("we assumed", _list(claim.assumed)))
-    if claim.range is not None:
-        low, high = claim.range
-        facts.append(("comes out between", f"{shown(low)} and {shown(high)}"))
-    if claim.tried:
-        facts.append(("we tried", _list(claim.tried)))
-    facts.append(("evidence", f"{claim.evidence} ({EVIDENCE[claim.evidence]})"))
-    where = f"<b>{escape(claim.where)}</b>"
-    if claim.notebook is not None:
-        address = escape(link(claim.notebook, claim.id))
-        facts.append(("where we check it", f'<a href="{address}">{claim.notebook}</a>'))
-    remark = ""
-    if claim.text == "uncertain":
-        remark = (
-            '<p class="claim-uncertain"><em>This is about the text as we have it: '
-            "our copy of the paper may have lost a mark on which the verdict hinges."
-            "</em></p>"
-        )
-    return (
-        f'<div class="erratum claim claim-{_kind(claim.verdict)}" '
-        f'id="erratum-{claim.id}" data-verdict="{claim.verdict}">'
-        f"<p>{_badge(claim.verdict)} {where}{_at(claim)}</p>"
-        f"<p>{escape(claim.says)}</p>{remark}<dl>"
-        + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts)
-        + "</dl></div>"
-    )
-
-
-def _list(texts: tuple[str, ...]) -> str:
-    if len(texts) == 1:
-        return escape(texts[0])
-    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>"
-
-
-def errata_list(book: Snapshot, chapter: str, link: Link) -> str:
-    """Return the errata of one chapter, in the order of the paper."""
-    return "".join(
-        _erratum(book, claim, link)
-        for claim in book.claims(chapter)
-        if claim.verdict in DOUBTFUL
-    )
-
-
 def legend() -> str:
     """Return what each verdict and each kind of evidence says."""
     verdicts = "".join(
-        f"<tr><td>{_badge(name)}</td><td>{text}</td></tr>"
+        f"<tr><td>{badge(name)}</td><td>{text}</td></tr>"
         for name, text in VERDICTS.items()
     )
     evidence = "".join(

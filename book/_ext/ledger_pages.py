@@ -20,6 +20,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import errata_html
 import ledger_html
 from docutils import nodes
 from ledger_book import DOUBTFUL, TITLES, Snapshot, read
@@ -160,9 +161,9 @@ class Page:
             case "chapter":
                 return ledger_html.chapter_table(self.book, argument, self.link)
             case "errata-summary":
-                return ledger_html.errata_summary(self.book)
+                return errata_html.errata_summary(self.book)
             case "errata":
-                return ledger_html.errata_list(self.book, argument, self.link)
+                return errata_html.errata_list(self.book, argument, self.link)
             case "legend":
                 return ledger_html.legend()
             case "status":

@@ -50,7 +50,7 @@ def translate(lines: list[str]) -> Iterator[str]:
                 if previous.strip():
                     yield ""
             if prose and not literal and _opens(previous, line, lines[:number]):
-                yield from ("::", "")
+                yield from (".. code-block:: text", "")
                 literal = True
         table = literal and line.startswith("|")
         yield f"    {line}" if table else line if literal else _escape(line)

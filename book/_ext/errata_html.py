@@ -1,0 +1,92 @@
+"""The errata page as HTML: every claim that could not be confirmed as printed.
+
+Plain functions from a `Snapshot` to markup, as in ``ledger_html``.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from ledger_book import DOUBTFUL, Snapshot
+from ledger_html import Link, at, badge, kind, number, printed
+
+from dplib.ledger import EVIDENCE, Claim
+from dplib.rounding import shown
+
+__all__ = ["errata_list", "errata_summary"]
+
+
+def errata_summary(book: Snapshot) -> str:
+    """Return one paragraph: how many of the settled claims are on this page."""
+    counts = book.counts()
+    total = sum(counts.values())
+    settled = total - counts.get("open", 0)
+    doubtful = {name: counts[name] for name in DOUBTFUL if name in counts}
+    basis = (
+        f"So far {settled} of the {number(total, 'claim')} in the ledger "
+        f"{'has' if settled == 1 else 'have'} been checked."
+    )
+    if not doubtful:
+        return (
+            f'<p class="errata-none">{basis} None of them had to be corrected, was '
+            "refuted, is underspecified or failed to reproduce, so this list is empty. "
+            "That says nothing about the claims that are still open.</p>"
+        )
+    words = ", ".join(f"{count} {name}" for name, count in doubtful.items())
+    listed = sum(doubtful.values())
+    verb = "is" if listed == 1 else "are"
+    return f"<p>{basis} Of these, {listed} {verb} listed here: {words}.</p>"
+
+
+def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
+    facts: list[tuple[str, str]] = []
+    if claim.printed:
+        facts.append(("printed", printed(claim)))
+    if claim.id in book.outputs:
+        facts.append(("computed", escape(book.outputs[claim.id].finding)))
+    if claim.ours:
+        facts.append(("right is", escape(claim.ours)))
+    if claim.counterexample:
+        facts.append(("counterexample", escape(claim.counterexample)))
+    if claim.assumed:
+        facts.append(("we assumed", _list(claim.assumed)))
+    if claim.range is not None:
+        low, high = claim.range
+        facts.append(("comes out between", f"{shown(low)} and {shown(high)}"))
+    if claim.tried:
+        facts.append(("we tried", _list(claim.tried)))
+    facts.append(("evidence", f"{claim.evidence} ({EVIDENCE[claim.evidence]})"))
+    where = f"<b>{escape(claim.where)}</b>"
+    if claim.notebook is not None:
+        address = escape(link(claim.notebook, claim.id))
+        facts.append(("where we check it", f'<a href="{address}">{claim.notebook}</a>'))
+    remark = ""
+    if claim.text == "uncertain":
+        remark = (
+            '<p class="claim-uncertain"><em>This is about the text as we have it: '
+            "our copy of the paper may have lost a mark on which the verdict hinges."
+            "</em></p>"
+        )
+    return (
+        f'<div class="erratum claim claim-{kind(claim.verdict)}" '
+        f'id="erratum-{claim.id}" data-verdict="{claim.verdict}">'
+        f"<p>{badge(claim.verdict)} {where}{at(claim)}</p>"
+        f"<p>{escape(claim.says)}</p>{remark}<dl>"
+        + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts)
+        + "</dl></div>"
+    )
+
+
+def _list(texts: tuple[str, ...]) -> str:
+    if len(texts) == 1:
+        return escape(texts[0])
+    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>"
+
+
+def errata_list(book: Snapshot, chapter: str, link: Link) -> str:
+    """Return the errata of one chapter, in the order of the paper."""
+    return "".join(
+        _erratum(book, claim, link)
+        for claim in book.claims(chapter)
+        if claim.verdict in DOUBTFUL
+    )

@@ -1,0 +1,284 @@
+"""A figure is the same bytes on every run, and still the same picture."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+
+import IPython.display
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dplib import figures
+from dplib.figures import canonical_svg
+
+
+@pytest.fixture(autouse=True)
+def _own_style() -> Iterator[None]:
+    with mpl.rc_context():
+        yield
+    plt.close("all")
+
+
+@pytest.fixture
+def shown(monkeypatch) -> list[dict[str, str]]:
+    """Collect what `figures.show` displays."""
+    seen: list[dict[str, str]] = []
+    monkeypatch.setattr(
+        IPython.display, "display", lambda data, raw: seen.append(data) if raw else None
+    )
+    return seen
+
+
+def draw(*, raster: bool = False) -> plt.Figure:
+    fig, ax = plt.subplots(figsize=(3, 2))
+    grid = np.linspace(0.0, 1.0, 7)
+    ax.plot(grid, np.sin(9.0 * grid), label="ours", **figures.OURS)
+    ax.plot(grid, grid / 3.0, label="paper", **figures.PAPER)
+    ax.fill_between(grid, grid, grid + 0.123456, alpha=0.3)
+    if raster:
+        cloud = np.random.default_rng(5).random((2, 400))
+        ax.scatter(*cloud, s=3, rasterized=True)
+    ax.set(xlabel="steps 1.23456", ylabel="error", title="A title")
+    ax.legend()
+    return fig
+
+
+def tree(svg: str) -> ET.Element:
+    return ET.fromstring(svg)
+
+
+def attributes(svg: str, name: str) -> list[str]:
+    return [
+        value
+        for node in tree(svg).iter()
+        for key, value in node.attrib.items()
+        if key.split("}")[-1] == name
+    ]
+
+
+@pytest.mark.parametrize("styled", [True, False])
+@pytest.mark.parametrize("raster", [True, False])
+def test_two_runs_give_the_same_bytes(shown, styled, raster) -> None:
+    # Without the style there is no hash salt, and matplotlib draws random ids.
+    for _ in range(2):
+        if styled:
+            figures.use_style()
+        else:
+            plt.rcParams["svg.hashsalt"] = None
+        figures.show(draw(raster=raster))
+    first, second = (data["image/svg+xml"] for data in shown)
+    assert first == second
+
+
+def test_matplotlibs_own_svg_differs_between_runs(tmp_path) -> None:
+    # What the canonical form is for: without it, the bytes do differ.
+    plt.rcParams["svg.hashsalt"] = None
+    texts = []
+    for name in ("a.svg", "b.svg"):
+        draw().savefig(tmp_path / name)
+        texts.append((tmp_path / name).read_text())
+    assert texts[0] != texts[1]
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory) -> str:
+    """Return an SVG as matplotlib writes it, dense points rasterized."""
+    path = tmp_path_factory.mktemp("svg") / "figure.svg"
+    with mpl.rc_context():
+        figures.use_style()
+        fig = draw(raster=True)
+        fig.savefig(path, bbox_inches="tight")
+        plt.close(fig)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def svg(raw) -> str:
+    return canonical_svg(raw)
+
+
+def test_the_canonical_form_is_canonical(svg) -> None:
+    assert canonical_svg(svg) == svg
+
+
+def test_no_date_no_metadata_no_prologue(raw, svg) -> None:
+    assert "<dc:date>" in raw
+    assert svg.startswith("<svg")
+    for word in ("metadata", "dc:", "rdf:", "<?xml", "<!DOCTYPE", "Matplotlib"):
+        assert word not in svg
+    assert not re.search(r"20\d\d-\d\d-\d\dT", svg)
+
+
+def test_ids_are_numbered_in_order_of_appearance(svg) -> None:
+    ids = attributes(svg, "id")
+    assert len(ids) > 20
+    assert ids == [f"i{number}" for number in range(len(ids))]
+
+
+def test_every_reference_finds_what_it_found_before(raw, svg) -> None:
+    def targets(text: str) -> list[tuple[int, str]]:
+        """Each reference in order: position and tag of what it points to."""
+        nodes = [n for n in tree(text).iter() if n.tag.split("}")[-1] != "metadata"]
+        place = {
+            node.get("id"): (number, node.tag)
+            for number, node in enumerate(n for n in nodes if n.get("id") is not None)
+        }
+        found = []
+        for node in nodes:
+            for value in node.attrib.values():
+                found += re.findall(r"url\(#([^)]+)\)", value)
+                found += re.findall(r"^#(.+)$", value)
+        return [place[name] for name in found]
+
+    assert len(targets(svg)) > 10
+    assert targets(svg) == targets(raw)
+
+
+def test_lengths_have_two_decimals_at_most(raw, svg) -> None:
+    long = re.compile(r"\d\.\d{3,}")
+    for name in ("d", "x", "y", "width", "height"):
+        assert any(map(long.search, attributes(raw, name))), name
+        assert not any(map(long.search, attributes(svg, name))), name
+
+
+def test_the_picture_stays_where_it_was(raw, svg) -> None:
+    # Every number of every path moves by half a hundredth of a point at most.
+    number = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
+    for before, after in zip(attributes(raw, "d"), attributes(svg, "d"), strict=True):
+        a = np.array([float(t) for t in number.findall(before)])
+        b = np.array([float(t) for t in number.findall(after)])
+        assert np.abs(a - b).max() <= 0.005 + 1e-9
+        assert number.sub("", before).split() == number.sub("", after).split()
+
+
+def test_a_scale_factor_keeps_its_digits() -> None:
+    # Glyphs are drawn at 2048 units an em and scaled down by factors such as
+    # this; two decimals would change the size of the text.
+    text = '<svg><g transform="translate(1.2345 -6.789) scale(0.015625 -0.015625)"/>'
+    assert canonical_svg(text) == (
+        '<svg><g transform="translate(1.23 -6.79) scale(0.015625 -0.015625)"/>'
+    )
+
+
+def test_text_survives(svg) -> None:
+    # Glyphs are paths; the words stand in comments, which must not be rounded.
+    for words in ("steps 1.23456", "error", "A title", "ours", "paper"):
+        assert f"<!-- {words} -->" in svg
+
+
+def test_text_as_text_survives(tmp_path) -> None:
+    plt.rcParams["svg.fonttype"] = "none"
+    draw().savefig(tmp_path / "a.svg")
+    result = canonical_svg((tmp_path / "a.svg").read_text())
+    words = ["".join(node.itertext()) for node in tree(result).iter()]
+    for wanted in ("steps 1.23456", "error", "A title", "ours", "paper"):
+        assert wanted in words
+
+
+def test_rasterized_images_are_untouched(raw, svg) -> None:
+    def images(text: str) -> list[str]:
+        return [v for v in attributes(text, "href") if v.startswith("data:image/png")]
+
+    assert len(images(svg)) == 1
+    assert images(svg) == images(raw)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('x="1.005"', 'x="1"'),
+        ('x="-0.001"', 'x="0"'),
+        ('x="0.001"', 'x="0"'),
+        ('x="100"', 'x="100"'),
+        ('x="100.0"', 'x="100"'),
+        ('x="1.5e-05"', 'x="0"'),
+        ('d="M 1.239 -2.001 L 3 .5"', 'd="M 1.24 -2 L 3 .5"'),
+        ('points="1.239,2.5 3.001,4"', 'points="1.24,2.5 3,4"'),
+        ('width="431.239pt"', 'width="431.24pt"'),
+        ('href="#nobody"', 'href="#nobody"'),
+        ('style="opacity: 0.12345"', 'style="opacity: 0.12345"'),
+        ('clip-path="url(#nobody)"', 'clip-path="url(#nobody)"'),
+    ],
+)
+def test_attributes(before, after) -> None:
+    assert canonical_svg(f"<svg><g {before}/></svg>") == f"<svg><g {after}/></svg>"
+
+
+def test_an_id_that_looks_like_a_new_one_is_not_confused() -> None:
+    text = '<svg><g id="i1"/><g id="i0"/><use href="#i0"/><use href="#i1"/></svg>'
+    assert canonical_svg(text) == (
+        '<svg><g id="i0"/><g id="i1"/><use href="#i1"/><use href="#i0"/></svg>'
+    )
+
+
+def test_an_id_used_twice_stays_one() -> None:
+    text = '<svg><g id="a"/><g id="b"/><g id="a"/></svg>'
+    assert canonical_svg(text) == '<svg><g id="i0"/><g id="i1"/><g id="i0"/></svg>'
+
+
+def test_empty_lines_and_trailing_blanks_go() -> None:
+    assert canonical_svg("<?xml?>\n\n<svg>  \n\n<g/>\n</svg>\n") == (
+        "<svg>\n<g/>\n</svg>"
+    )
+
+
+@given(
+    st.lists(
+        st.floats(min_value=-1e4, max_value=1e4).map(lambda x: f"{x:.6f}"), max_size=5
+    ),
+    st.lists(st.sampled_from(["i0", "i1", "i2", "m3f", "p-1", "axes_1"]), max_size=5),
+)
+def test_canonical_twice_is_canonical_once(numbers, ids) -> None:
+    body = f'<path d="M {" ".join(numbers)}"/>'
+    body += "".join(f'<g id="{name}"/><use href="#{name}"/>' for name in ids)
+    once = canonical_svg(f"<svg>{body}</svg>")
+    assert canonical_svg(once) == once
+
+
+def test_what_is_no_svg_is_refused() -> None:
+    # Used to be "ValueError: substring not found".
+    with pytest.raises(ValueError, match="'svg' parameter of canonical_svg must be"):
+        canonical_svg("<html>")
+
+
+# -- show and style -----------------------------------------------------------
+
+
+def test_show_displays_one_bundle_and_closes_the_figure(shown) -> None:
+    figures.use_style()
+    fig = draw()
+    figures.show(fig)
+    (data,) = shown
+    assert set(data) == {"image/svg+xml", "text/plain"}
+    assert data["text/plain"] == "<figure, 3 x 2 inches>"
+    assert canonical_svg(data["image/svg+xml"]) == data["image/svg+xml"]
+    assert tree(data["image/svg+xml"]).tag == "{http://www.w3.org/2000/svg}svg"
+    assert not plt.fignum_exists(fig.number)
+
+
+def test_show_refuses_what_is_no_figure(shown) -> None:
+    fig, ax = plt.subplots()
+    with pytest.raises(TypeError, match="'figure' parameter of show must be a matplo"):
+        figures.show(ax)
+    assert shown == []
+    assert plt.fignum_exists(fig.number)
+
+
+def test_the_palette_is_ten_colours() -> None:
+    assert len(set(figures.PALETTE)) == 10
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in figures.PALETTE)
+    assert figures.OURS["color"] == figures.PALETTE[0]
+
+
+def test_the_papers_marks_are_open_and_ours_are_lines() -> None:
+    (paper,) = plt.plot([0, 1], [0, 1], **figures.PAPER)
+    (ours,) = plt.plot([0, 1], [1, 0], **figures.OURS)
+    assert paper.get_markerfacecolor() == "none"
+    assert paper.get_linestyle() == "None"
+    assert ours.get_linestyle() == "-"

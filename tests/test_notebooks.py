@@ -1,0 +1,618 @@
+"""A pair is written whole or not at all, and twice the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+
+from dplib import claims, ledger, notebooks
+from dplib.notebooks import NotebookError
+
+NAME = "truthful/01_tiny"
+
+LEDGER = """\
+paper: {key: nobody2020, title: A tiny paper, authors: N. Body}
+claims:
+- {id: truthful.half, where: Theorem 1, kind: number, says: one half,
+   printed: "0.50", at: {n: 2}, verdict: reproduced, evidence: exact,
+   notebook: truthful/01_tiny}
+- {id: truthful.later, where: Theorem 2, kind: theorem, says: more,
+   verdict: open, notebook: null}
+"""
+
+HEADER = """\
+---
+jupytext:
+  formats: ipynb,md:myst
+  text_representation:
+    extension: .md
+    format_name: myst
+    format_version: 0.13
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+"""
+
+SOURCE = f"""\
+{HEADER}
+# Tiny
+
+```{{code-cell}} ipython3
+:tags: [parameters]
+
+n = 2  # how many
+```
+
+```{{code-cell}} ipython3
+import os
+import sys
+import threading
+
+from dplib import claims
+
+book = claims.open_notebook("{NAME}", n=n)
+print(os.environ["OMP_NUM_THREADS"], os.environ["PYTHONHASHSEED"])
+print("words to the other stream", file=sys.stderr)
+```
+
+A formula: $x_1 \\le 2$.
+
+```{{code-cell}} ipython3
+book.check_value("truthful.half", 1 / n)
+hash("text"), os.path.basename(os.getcwd())
+```
+
+```{{code-cell}} ipython3
+book.table()
+```
+"""
+
+
+def write_book(root: Path, **pages: str) -> Path:
+    """Write a book of one chapter, and return its notebooks' folder."""
+    folder = root / "notebooks" / "truthful"
+    folder.mkdir(parents=True)
+    (root / "book" / "claims").mkdir(parents=True)
+    (root / "book" / "claims" / "truthful.yml").write_text(LEDGER, encoding="utf-8")
+    (root / "_toc.yml").write_text("format: jb-book\nroot: book/intro\n")
+    (folder / "index.md").write_text("# A chapter\n")
+    for name, text in pages.items():
+        (folder / f"{name.lstrip('_')}.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+def cell(code: str) -> str:
+    return f"{HEADER}\n```{{code-cell}} ipython3\n{code}\n```\n"
+
+
+def files(root: Path) -> dict[str, bytes]:
+    """Return every file of the book, hidden ones included."""
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_book(tmp_path, _01_tiny=SOURCE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def no_kernel(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replace the kernel: every code cell prints its number."""
+    ran: list[str] = []
+
+    def execute(notebook: Any, folder: Path, **_: Any) -> float:
+        ran.append(folder.name)
+        code = [c for c in notebook.cells if c.cell_type == "code"]
+        for number, item in enumerate(code, start=1):
+            item.execution_count = number
+            text = f"{number}\n"
+            item.outputs = [nbformat.v4.new_output("stream", text=text)]
+        return 1.26
+
+    monkeypatch.setattr(notebooks, "execute", execute)
+    return ran
+
+
+# -- a tiny book, refreshed for real (one kernel start is about two seconds) ---
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    root: Path
+    changed: tuple[list[str], list[str]]
+    after: tuple[dict[str, bytes], dict[str, bytes]]
+
+
+@pytest.fixture(scope="module")
+def refreshed(tmp_path_factory: pytest.TempPathFactory) -> Refreshed:
+    root = tmp_path_factory.mktemp("book")
+    write_book(root, _01_tiny=SOURCE)
+    with pytest.MonkeyPatch.context() as patch:
+        # What the kernel must not take over from whoever starts it.
+        patch.setenv("PYTHONHASHSEED", "17")
+        patch.setenv("OMP_NUM_THREADS", "2")
+        patch.delenv("NUMBA_NUM_THREADS", raising=False)
+        changed, after = [], []
+        for _ in range(2):
+            changed.append(notebooks.refresh(root))
+            after.append(files(root))
+        assert os.environ["PYTHONHASHSEED"] == "17"
+        assert os.environ["OMP_NUM_THREADS"] == "2"
+        assert "NUMBA_NUM_THREADS" not in os.environ
+    return Refreshed(root, (changed[0], changed[1]), (after[0], after[1]))
+
+
+def stored(book: Refreshed) -> Any:
+    text = book.after[0][f"notebooks/{NAME}.ipynb"].decode()
+    return nbformat.reads(text, as_version=4)
+
+
+def test_the_first_refresh_writes_the_pair_and_its_status(refreshed) -> None:
+    assert refreshed.changed[0] == [f"notebooks/{NAME}.ipynb", "book/status.json"]
+    # ... and nothing else: no part of a file, no checkpoint.
+    assert set(refreshed.after[0]) == {
+        "_toc.yml",
+        "book/claims/truthful.yml",
+        "book/status.json",
+        "notebooks/truthful/index.md",
+        f"notebooks/{NAME}.md",
+        f"notebooks/{NAME}.ipynb",
+    }
+
+
+def test_the_second_refresh_changes_no_byte(refreshed) -> None:
+    assert refreshed.changed[1] == []
+    assert refreshed.after[1] == refreshed.after[0]
+
+
+def test_the_source_was_canonical_already(refreshed) -> None:
+    assert refreshed.after[0][f"notebooks/{NAME}.md"].decode() == SOURCE
+
+
+def test_the_notebook_ran_once_in_order_with_fixed_ids(refreshed) -> None:
+    notebook = stored(refreshed)
+    nbformat.validate(notebook)
+    code = [c for c in notebook.cells if c.cell_type == "code"]
+    assert [c.execution_count for c in code] == [1, 2, 3, 4]
+    assert [c.id for c in notebook.cells] == [f"c{i:03d}" for i in range(6)]
+    assert code[0].metadata == {"tags": ["parameters"]}
+    assert set(notebook.metadata) == {"kernelspec", "jupytext"}
+
+
+def test_no_time_no_machine_no_version_in_it(refreshed) -> None:
+    text = refreshed.after[0][f"notebooks/{NAME}.ipynb"].decode()
+    for word in ("iopub", "language_info", "jupytext_version", str(refreshed.root)):
+        assert word not in text
+    assert text.endswith("}\n")
+    assert not text.endswith("\n\n")
+
+
+def test_the_kernel_ran_in_its_folder_and_environment(refreshed) -> None:
+    code = [c for c in stored(refreshed).cells if c.cell_type == "code"]
+    streams = {o.name: o.text for o in code[1].outputs}
+    assert streams["stdout"] == "1 0\n"
+    assert streams["stderr"] == "words to the other stream\n"
+    result = code[2].outputs[-1]["data"]["text/plain"]
+    expected = subprocess.run(
+        [sys.executable, "-c", "print((hash('text'), 'truthful'))"],
+        env={"PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result == expected.stdout.strip()
+
+
+def test_the_verdict_is_stored(refreshed) -> None:
+    found = [
+        output.data[claims.MIME_TYPE]
+        for c in stored(refreshed).cells
+        for output in c.get("outputs", [])
+        if claims.MIME_TYPE in output.get("data", {})
+    ]
+    assert [(item["id"], item["verdict"]) for item in found] == [
+        ("truthful.half", "reproduced")
+    ]
+
+
+def test_the_status_has_time_key_and_versions(refreshed) -> None:
+    status = json.loads(refreshed.after[0]["book/status.json"])
+    entry = status["notebooks"][NAME]
+    source = refreshed.root / "notebooks" / f"{NAME}.md"
+    notebook = notebooks.read_source(source)
+    assert entry["key"] == notebooks.key(notebook, NAME, refreshed.root)
+    assert 0.1 < entry["cpu_seconds"] < 60.0
+    assert status["versions"]["python"].startswith("3.")
+    assert {"numpy", "scipy", "matplotlib"} <= set(status["versions"])
+    assert len(status["date"]) == 10
+    assert status["machine"]
+
+
+def test_a_failing_cell_writes_nothing_and_is_named(tmp_path) -> None:
+    write_book(
+        tmp_path,
+        _01_tiny=cell('x = "all is well"')
+        + "\n```{code-cell} ipython3\n1 / (3 - 3)\n```\n",
+    )
+    pair = tmp_path / "notebooks" / "truthful" / "01_tiny.ipynb"
+    pair.write_text("as it was\n")
+    before = files(tmp_path)
+    with pytest.raises(NotebookError) as caught:
+        notebooks.refresh(tmp_path)
+    message = str(caught.value)
+    assert message.startswith(
+        f"{NAME}: a cell failed; neither file of the pair was written.\n"
+    )
+    assert "1 / (3 - 3)" in message
+    assert "ZeroDivisionError" in message
+    assert "all is well" not in message
+    assert "\x1b" not in message
+    assert files(tmp_path) == before
+
+
+# -- find ---------------------------------------------------------------------
+
+
+def test_find_all_in_order(tmp_path) -> None:
+    folder = write_book(tmp_path, _10_ten=SOURCE, _02_two=SOURCE, _notes=SOURCE)
+    other = tmp_path / "notebooks" / "planning"
+    other.mkdir()
+    (other / "03_three.md").write_text(SOURCE)
+    (folder / "results").mkdir()
+    (folder / "results" / "01_deep.md").write_text(SOURCE)
+    assert [notebooks.name_of(path) for path in notebooks.find(tmp_path)] == [
+        "planning/03_three",
+        "truthful/02_two",
+        "truthful/10_ten",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        NAME,
+        f"{NAME}.md",
+        f"{NAME}.ipynb",
+        f"notebooks/{NAME}.md",
+        f"./notebooks/{NAME}.ipynb",
+    ],
+)
+def test_find_by_name_or_path(root, name) -> None:
+    assert notebooks.find(root, [name]) == [root / "notebooks" / f"{NAME}.md"]
+
+
+@pytest.mark.parametrize(
+    "name", ["truthful/02_none", "01_tiny", "rewards/01_tiny", "truthful/index", ""]
+)
+def test_find_refuses_what_is_no_notebook(root, name) -> None:
+    # truthful/index.md is a page; it used to be found.
+    with pytest.raises(NotebookError, match=f"There is no notebook '{name}' \\(looked"):
+        notebooks.find(root, [NAME, name])
+
+
+# -- read and write -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A page\n",
+        "",
+        "\n" + SOURCE,
+        # Other front matter is no jupytext header; it used to be taken for one.
+        "---\ntitle: A page\n---\n\n```{code-cell} ipython3\n1\n```\n",
+        "---\ntitle: A page\n---\n\njupytext: is mentioned\n",
+    ],
+)
+def test_read_source_refuses_what_has_no_header(tmp_path, text) -> None:
+    path = tmp_path / "01_page.md"
+    path.write_text(text)
+    with pytest.raises(NotebookError, match=r"^01_page\.md is not a notebook: it must"):
+        notebooks.read_source(path)
+
+
+def test_source_text_is_idempotent_and_drops_the_version(tmp_path) -> None:
+    path = tmp_path / "01_tiny.md"
+    path.write_text(
+        SOURCE.replace(
+            "    format_version: 0.13\n",
+            "    format_version: 0.13\n    jupytext_version: 1.16.0\n",
+        )
+        + "\n\n\n"
+    )
+    text = notebooks.source_text(notebooks.read_source(path))
+    assert text == SOURCE
+    path.write_text(text)
+    assert notebooks.source_text(notebooks.read_source(path)) == text
+
+
+def test_what_differs_between_runs_is_not_written(tmp_path) -> None:
+    path = tmp_path / "01_tiny.md"
+    path.write_text(SOURCE)
+    texts = []
+    for run in (1, 2):
+        notebook = notebooks.read_source(path)
+        notebook.metadata["language_info"] = {"version": f"3.{run}"}
+        notebook.metadata["widgets"] = {"state": run}
+        for number, item in enumerate(notebook.cells):
+            item.id = f"random{run}{number}"
+        item = notebook.cells[1]
+        item.metadata["execution"] = {"iopub.status.busy": f"2020-01-0{run}"}
+        output = nbformat.v4.new_output(
+            "execute_result", {"text/plain": "2"}, execution_count=1
+        )
+        output.metadata = {"time": run}
+        output["transient"] = {"display_id": run}
+        item.outputs = [output]
+        before = nbformat.writes(notebook)
+        texts.append(notebooks.verified_text(notebook))
+        assert nbformat.writes(notebook) == before  # the argument is not changed
+    assert texts[0] == texts[1]
+    assert '"text/plain": "2"' in texts[0].replace('[\n       "2"\n      ]', '"2"')
+
+
+# -- refresh, without a kernel ------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_kernel")
+class TestStatus:
+    def status(self, root: Path) -> Any:
+        return json.loads((root / "book" / "status.json").read_text())
+
+    def change(self, root: Path, **values: Any) -> Any:
+        path = root / "book" / "status.json"
+        status = self.status(root) | values
+        path.write_text(json.dumps(status, indent=1) + "\n")
+        return status
+
+    def test_an_old_time_and_date_stay_while_the_key_does(self, root) -> None:
+        notebooks.refresh(root)
+        old = self.status(root)
+        old["notebooks"][NAME]["cpu_seconds"] = 99.0
+        self.change(root, date="2000-01-01", notebooks=old["notebooks"])
+        assert notebooks.refresh(root) == []
+        assert self.status(root)["notebooks"][NAME]["cpu_seconds"] == 99.0
+        assert self.status(root)["date"] == "2000-01-01"
+
+    def test_a_new_key_brings_a_new_time_and_no_new_date(self, root) -> None:
+        notebooks.refresh(root)
+        self.change(root, date="2000-01-01")
+        source = root / "notebooks" / f"{NAME}.md"
+        source.write_text(SOURCE.replace("n = 2", "n = 3"))
+        before = self.status(root)["notebooks"][NAME]["key"]
+        assert "book/status.json" in notebooks.refresh(root)
+        entry = self.status(root)["notebooks"][NAME]
+        assert entry["key"] != before
+        assert entry["cpu_seconds"] == 1.3
+        assert self.status(root)["date"] == "2000-01-01"
+
+    def test_words_alone_bring_none(self, root) -> None:
+        notebooks.refresh(root)
+        source = root / "notebooks" / f"{NAME}.md"
+        source.write_text(SOURCE.replace("# Tiny", "# Small"))
+        assert notebooks.refresh(root) == [f"notebooks/{NAME}.ipynb"]
+
+    def test_status_notes_everything_anew(self, root) -> None:
+        notebooks.refresh(root)
+        old = self.status(root)
+        self.change(root, date="2000-01-01", versions={"python": "2.7"}, machine="?")
+        assert notebooks.refresh(root, status=True) == ["book/status.json"]
+        assert self.status(root) == old
+
+    def test_notebooks_that_are_gone_are_forgotten_others_kept(self, root) -> None:
+        other = root / "notebooks" / "truthful" / "02_other.md"
+        other.write_text(cell("1"))
+        notebooks.refresh(root)
+        status = self.status(root)
+        assert list(status["notebooks"]) == [NAME, "truthful/02_other"]
+        status["notebooks"]["truthful/00_gone"] = {"key": "0", "cpu_seconds": 1.0}
+        self.change(root, notebooks=status["notebooks"])
+        notebooks.refresh(root, [NAME])
+        assert list(self.status(root)["notebooks"]) == [NAME, "truthful/02_other"]
+
+
+def test_refresh_one_by_name(root, no_kernel) -> None:
+    (root / "notebooks" / "truthful" / "02_other.md").write_text(cell("1"))
+    assert notebooks.refresh(root, ["truthful/02_other"]) == [
+        "notebooks/truthful/02_other.ipynb",
+        "book/status.json",
+    ]
+    assert no_kernel == ["truthful"]
+
+
+@pytest.mark.parametrize(
+    "error", [DeadKernelError("Kernel died"), CellTimeoutError("A cell timed out")]
+)
+def test_a_kernel_that_dies_or_hangs_is_a_failing_cell(
+    root, monkeypatch, error
+) -> None:
+    # Used to come out as nbclient's own errors, past `main`, as a traceback.
+    def execute(*_: Any) -> float:
+        raise error
+
+    monkeypatch.setattr(notebooks, "execute", execute)
+    before = files(root)
+    with pytest.raises(NotebookError, match=f"^{NAME}: a cell failed; neither file"):
+        notebooks.refresh(root)
+    assert files(root) == before
+
+
+def test_an_edit_during_the_run_is_not_overwritten(root, monkeypatch) -> None:
+    # The text as read before the run used to be written over the edit.
+    source = root / "notebooks" / f"{NAME}.md"
+    edited = SOURCE.replace("# Tiny", "# Tiny, and better")
+
+    def execute(*_: Any) -> float:
+        source.write_text(edited)
+        return 1.0
+
+    monkeypatch.setattr(notebooks, "execute", execute)
+    with pytest.raises(NotebookError, match=r"the \.md was edited while it ran"):
+        notebooks.refresh(root)
+    assert source.read_text() == edited
+    assert not source.with_suffix(".ipynb").exists()
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_broken_ledger_writes_nothing(root) -> None:
+    # The key, which reads the ledger, used to be made after the pair was written.
+    path = root / "book" / "claims" / "truthful.yml"
+    path.write_text(LEDGER.replace("kind: number", "kind: lemma"))
+    before = files(root)
+    with pytest.raises(ledger.LedgerError, match="'kind' must be one of"):
+        notebooks.refresh(root)
+    assert files(root) == before
+
+
+# -- the key ------------------------------------------------------------------
+
+
+@pytest.fixture
+def keyed(root: Path) -> Path:
+    """Return a book whose notebook reaches a library beside it."""
+    (root / "dplib").mkdir()
+    (root / "dplib" / "__init__.py").write_text('"""A library."""\n')
+    (root / "dplib" / "claims.py").write_text("def open_notebook():\n    return 1\n")
+    (root / "dplib" / "far.py").write_text("VALUE = 1\n")
+    return root
+
+
+def key_of(root: Path) -> str:
+    source = root / "notebooks" / f"{NAME}.md"
+    return notebooks.key(notebooks.read_source(source), NAME, root)
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "changes"),
+    [
+        (f"notebooks/{NAME}.md", "n = 2", "n = 3", True),
+        (f"notebooks/{NAME}.md", "# how many", "# how many, from 1 on", True),
+        (f"notebooks/{NAME}.md", "# Tiny", "# Small", False),
+        (f"notebooks/{NAME}.md", "A formula", "The formula", False),
+        ("book/claims/truthful.yml", "one half", "a half", True),
+        ("book/claims/truthful.yml", '"0.50"', '"0.500"', True),
+        ("book/claims/truthful.yml", "{n: 2}", "{n: 2, m: 1}", True),
+        ("book/claims/truthful.yml", "says: more", "says: much more", False),
+        ("book/claims/truthful.yml", "A tiny paper", "A small paper", False),
+        ("dplib/claims.py", "return 1", "return 2", True),
+        ("dplib/claims.py", "    return 1", "    # one\n    return 1", False),
+        ("dplib/__init__.py", "A library", "The library", False),
+        ("dplib/far.py", "1", "2", False),
+    ],
+)
+def test_the_key_follows_cells_claims_and_code(keyed, path, old, new, changes) -> None:
+    before = key_of(keyed)
+    file = keyed / path
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+    assert (key_of(keyed) != before) == changes
+
+
+def test_the_key_does_not_follow_outputs(keyed) -> None:
+    source = keyed / "notebooks" / f"{NAME}.md"
+    notebook = notebooks.read_source(source)
+    before = notebooks.key(notebook, NAME, keyed)
+    notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="x")]
+    notebook.cells[1].execution_count = 7
+    assert notebooks.key(notebook, NAME, keyed) == before
+
+
+def test_a_notebook_without_a_ledger_has_a_key(keyed) -> None:
+    notebook = notebooks.read_source(keyed / "notebooks" / f"{NAME}.md")
+    assert len(notebooks.key(notebook, "rewards/01_x", keyed)) == 64
+
+
+def test_a_cell_that_is_not_python_is_named(root) -> None:
+    # Used to be a bare SyntaxError of the line in the joined cells.
+    source = root / "notebooks" / f"{NAME}.md"
+    source.write_text(cell("listing = !ls"))
+    with pytest.raises(NotebookError, match=f"^{NAME}: a cell is not Python: "):
+        key_of(root)
+
+
+# -- the commands -------------------------------------------------------------
+
+
+def changed(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    capsys.readouterr()
+    assert notebooks.main(["changed"]) == 0
+    return capsys.readouterr().out.split()
+
+
+@pytest.mark.usefixtures("no_kernel")
+class TestCommands:
+    def test_changed_until_verified(self, root, capsys) -> None:
+        other = root / "notebooks" / "truthful" / "02_other.md"
+        other.write_text(cell("1"))
+        both = [f"notebooks/{NAME}.ipynb", "notebooks/truthful/02_other.ipynb"]
+        assert notebooks.main(["refresh"]) == 0
+        assert changed(capsys) == both
+        assert notebooks.main(["verified", NAME]) == 0
+        assert changed(capsys) == both[1:]
+        assert notebooks.main(["verified"]) == 0
+        assert changed(capsys) == []
+
+    @pytest.mark.parametrize(
+        ("path", "old", "new"),
+        [
+            (f"notebooks/{NAME}.md", "n = 2", "n = 3"),
+            (f"notebooks/{NAME}.ipynb", '"1\\n"', '"2\\n"'),
+            ("book/claims/truthful.yml", "one half", "a half"),
+        ],
+    )
+    def test_a_change_of_cells_outputs_or_claims_shows(
+        self, root, capsys, path, old, new
+    ) -> None:
+        notebooks.main(["refresh"])
+        notebooks.main(["verified"])
+        text = (root / path).read_text()
+        assert old in text
+        (root / path).write_text(text.replace(old, new))
+        assert changed(capsys) == [f"notebooks/{NAME}.ipynb"]
+
+    def test_refresh_tells_what_changed(self, root, capsys) -> None:
+        assert notebooks.main(["refresh", NAME]) == 0
+        said = capsys.readouterr().out
+        assert f"refresh {NAME}: 1.3 CPU seconds" in said
+        assert said.endswith(f"changed: notebooks/{NAME}.ipynb, book/status.json\n")
+        assert notebooks.main(["refresh", "--status"]) == 0
+        assert capsys.readouterr().out.endswith("changed: nothing\n")
+        assert (root / "book" / "status.json").is_file()
+
+    @pytest.mark.parametrize("command", ["refresh", "verified"])
+    def test_a_name_that_is_none_is_one_sentence(self, root, capsys, command) -> None:
+        before = files(root)
+        assert notebooks.main([command, "truthful/09_none"]) == 1
+        said = capsys.readouterr()
+        assert said.err.startswith("There is no notebook 'truthful/09_none'")
+        assert files(root) == before
+
+    def test_a_broken_ledger_is_one_sentence(self, root, capsys) -> None:
+        path = root / "book" / "claims" / "truthful.yml"
+        path.write_text(LEDGER.replace("kind: number", "kind: lemma"))
+        assert notebooks.main(["changed"]) == 1
+        assert capsys.readouterr().err.startswith("truthful.yml: truthful.half: ")
+
+    @pytest.mark.parametrize("arguments", [[], ["refesh"], ["changed", NAME]])
+    def test_other_words_are_refused(self, arguments, capsys) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            notebooks.main(arguments)
+        assert "usage: python -m dplib.notebooks" in capsys.readouterr().err

@@ -1,0 +1,121 @@
+"""A check shows itself in words and sign, and leaves all that the scoreboard needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from types import MappingProxyType
+
+import IPython
+import IPython.display
+import pytest
+
+from dplib import ledger, verdicts
+from dplib.verdicts import MIME_TYPE, SIGNS, Check
+
+CLAIM = ledger.Claim(
+    id="truthful.half",
+    where="Theorem 1 <&> 2",
+    kind="number",
+    says='one "half" <b>',
+    verdict="reproduced",
+    notebook="truthful/01_tiny",
+    printed=("0.50", "0.25"),
+    at=MappingProxyType({"n": 2, "private": True}),
+    evidence="exact",
+)
+CHECK = Check(CLAIM, "reproduced", 0.5, (0.4, 0.6), "ours 0.5 < 1")
+
+
+def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
+    assert set(SIGNS) == {*ledger.VERDICTS, "not applicable"}
+    assert len({sign for sign, _ in SIGNS.values()}) == len(SIGNS)
+    judged = [SIGNS[verdict][1] for verdict in ledger.VERDICTS]
+    assert len(set(judged)) == len(judged)
+
+
+def test_the_payload_is_plain_json_and_complete() -> None:
+    payload = CHECK.payload()
+    assert json.loads(json.dumps(payload)) == payload
+    assert payload == {
+        "id": "truthful.half",
+        "where": "Theorem 1 <&> 2",
+        "kind": "number",
+        "says": 'one "half" <b>',
+        "printed": ["0.50", "0.25"],
+        "at": {"n": 2, "private": True},
+        "evidence": "exact",
+        "ledger": "reproduced",
+        "verdict": "reproduced",
+        "value": 0.5,
+        "interval": [0.4, 0.6],
+        "finding": "ours 0.5 < 1",
+    }
+
+
+def test_a_check_without_value_and_interval() -> None:
+    payload = dataclasses.replace(CHECK, value=None, interval=None).payload()
+    assert payload["value"] is None
+    assert payload["interval"] is None
+
+
+def test_the_text_line() -> None:
+    assert CHECK.text() == (
+        '✓ reproduced | truthful.half | Theorem 1 <&> 2 | one "half" <b> | '
+        "ours 0.5 < 1 | evidence: exact"
+    )
+
+
+@pytest.mark.parametrize("verdict", SIGNS)
+def test_html_has_word_and_sign_not_colour_alone(verdict) -> None:
+    sign, colour = SIGNS[verdict]
+    item = dataclasses.replace(CHECK, verdict=verdict)
+    assert f">{sign} {verdict}</strong>" in item.html()
+    assert colour in item.html()
+    assert f"claim-{verdict.replace(' ', '-')}" in item.html()
+    table = verdicts.table([item])["text/html"]
+    assert f"<strong>{sign} {verdict}</strong>" in table
+
+
+def test_html_escapes_what_the_ledger_says() -> None:
+    for markup in (CHECK.html(), verdicts.table([CHECK])["text/html"]):
+        assert "<b>" not in markup
+        assert "Theorem 1 &lt;&amp;&gt; 2" in markup
+        assert "one &quot;half&quot; &lt;b&gt;" in markup
+        assert "ours 0.5 &lt; 1" in markup
+    assert 'id="claim-truthful.half"' in CHECK.html()
+
+
+def test_html_says_where_our_text_is_uncertain() -> None:
+    words = "(in the text as we have it)"
+    assert words not in CHECK.html()
+    claim = dataclasses.replace(CLAIM, text="uncertain")
+    assert words in dataclasses.replace(CHECK, claim=claim).html()
+
+
+def test_the_table_has_a_row_a_check_in_order() -> None:
+    claim = dataclasses.replace(CLAIM, id="truthful.b", where="Second")
+    second = dataclasses.replace(CHECK, claim=claim, verdict="refuted")
+    table = verdicts.table([CHECK, second])
+    assert table["text/plain"].splitlines() == [CHECK.text(), second.text()]
+    markup = table["text/html"]
+    assert markup.count("<tr>") == 3  # with the head
+    assert markup.index("✓ reproduced") < markup.index("✗ refuted")
+    assert MIME_TYPE not in table  # the scoreboard counts each check once
+
+
+def test_show_prints_outside_a_notebook(capsys) -> None:
+    verdicts.show({"text/plain": "a line", "text/html": "<p>"})
+    assert capsys.readouterr().out == "a line\n"
+
+
+def test_show_displays_inside_one(monkeypatch, capsys) -> None:
+    seen = []
+    monkeypatch.setattr(IPython, "get_ipython", object)
+    monkeypatch.setattr(
+        IPython.display, "display", lambda data, raw: seen.append((data, raw))
+    )
+    data = {"text/plain": "a line", MIME_TYPE: {"id": "x"}}
+    verdicts.show(data)
+    assert seen == [(data, True)]
+    assert capsys.readouterr().out == ""
