@@ -14,7 +14,7 @@ export NUMBA_NUM_THREADS := 1
 export MPLBACKEND := agg
 export PYTHONHASHSEED := 0
 
-.PHONY: help setup book test check lab reproduce refresh lock clean
+.PHONY: help setup book test check lab reproduce refresh stored recertify bench lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -24,7 +24,7 @@ setup: .venv/.ok  ## make the environment in .venv from the lock
 .venv/.ok: requirements.lock
 	@sh .ci/python > .python-found && "$$(cat .python-found)" -m venv --clear .venv; \
 	  status=$$?; rm -f .python-found; exit $$status
-	@echo "Installing the locked packages into .venv (about a minute, 1.2 GB) ..."
+	@echo "Installing the locked packages into .venv (about a minute, 1.4 GB) ..."
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
@@ -59,6 +59,15 @@ reproduce: .venv/.ok  ## rewrite every notebook from scratch, then build
 
 refresh: .venv/.ok  ## rewrite all notebooks, or one: NB=truthful/01_problem
 	$(PY) -m dplib.notebooks refresh $(NB)
+
+stored: .venv/.ok  ## make the stored results that are missing or stale (ALL=1: all)
+	$(PY) -m dplib.stored run $(NAME) $(if $(ALL),--again) --workers 2
+
+recertify: .venv/.ok  ## adopt the present code behind the stored results, if a sample agrees
+	$(PY) -m dplib.stored recertify $(NAME) --workers 2
+
+bench: .venv/.ok  ## time the simulation against what one would write instead
+	$(PY) benchmarks/paired_simulation.py
 
 lock: .venv/.ok  ## recompute requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras \

@@ -423,6 +423,15 @@ class Checks:
                 )
         return all(_same(self.parameters[k], want) for k, want in claim.at.items())
 
+    def _elsewhere(self, claim: Claim) -> str:
+        """Return where the claim is made, as far as that is not here."""
+        values = ", ".join(
+            f"{name} = {want}"
+            for name, want in claim.at.items()
+            if not _same(self.parameters[name], want)
+        )
+        return f"other parameters: the claim is made at {values}"
+
     def _diverged(self, claim: Claim, *numbers: float | None) -> bool:
         """Record a run that gave no finite number, where the claim is not made.
 
@@ -452,7 +461,7 @@ class Checks:
             interval=None
             if interval is None
             else (rounded(interval[0]), rounded(interval[1])),
-            finding=finding if applies else f"{finding} (other parameters)",
+            finding=finding if applies else f"{finding} ({self._elsewhere(claim)})",
         )
         self.done.append(item)
         verdicts.show(

@@ -132,6 +132,9 @@ class Claim:
         The right value or statement (`corrected`), or our result (`shown`).
     counterexample, assumed, tried : str or tuple of str
         What the verdicts `refuted`, `underspecified`, `not reproduced` require.
+    reading, consequence : str
+        For an erratum: the most charitable reading of the print, and whether the
+        paper's conclusion survives.
     range : tuple of float or None
         What comes out of an underspecified claim when our choices vary.
     """
@@ -154,6 +157,8 @@ class Claim:
     assumed: tuple[str, ...] = ()
     range: tuple[float, float] | None = None
     tried: tuple[str, ...] = ()
+    reading: str = ""
+    consequence: str = ""
 
     @property
     def chapter(self) -> str:

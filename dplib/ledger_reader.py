@@ -62,11 +62,15 @@ _NEEDS = {
     "not reproduced": "tried",
     "shown": "ours",
 }
-# ... and which verdict alone may carry them.
-_ONLY = {
-    "counterexample": "refuted",
-    "assumed": "underspecified",
-    "tried": "not reproduced",
+# ... and which verdicts alone may carry them.
+_FITS = {
+    "ours": ("corrected", "shown", "refuted"),
+    "counterexample": ("refuted", "corrected"),
+    "assumed": ("underspecified",),
+    "range": ("underspecified",),
+    "tried": ("not reproduced",),
+    "reading": ("corrected", "refuted"),
+    "consequence": ("corrected", "refuted", "not reproduced"),
 }
 
 
@@ -227,6 +231,8 @@ def _claim(raw: Any, source: str, chapter: str, number: int) -> Claim:
         assumed=entry.texts("assumed"),
         range=entry.range(),
         tried=entry.texts("tried"),
+        reading=entry.text("reading"),
+        consequence=entry.text("consequence"),
     )
     if verdict == "open":
         if claim.notebook is not None or claim.evidence:
@@ -239,13 +245,10 @@ def _claim(raw: Any, source: str, chapter: str, number: int) -> Claim:
     need = _NEEDS.get(verdict)
     if need and not getattr(claim, need):
         entry.fail(f"the verdict '{verdict}' needs the field '{need}'", None)
-    for name, only in _ONLY.items():
-        if getattr(claim, name) and verdict != only:
-            entry.fail(f"the field '{name}' belongs to the verdict '{only}'", verdict)
-    if claim.ours and verdict not in ("corrected", "shown"):
-        entry.fail("the field 'ours' belongs to 'corrected' and 'shown'", verdict)
-    if claim.range and verdict != "underspecified":
-        entry.fail("the field 'range' belongs to the verdict 'underspecified'", verdict)
+    for name, fits in _FITS.items():
+        if getattr(claim, name) and verdict not in fits:
+            words = " or ".join(f"'{word}'" for word in fits)
+            entry.fail(f"the field '{name}' belongs to the verdict {words}", verdict)
     if (claim.kind == "ours") != (verdict == "shown") and verdict != "open":
         entry.fail("the kind 'ours' and the verdict 'shown' go together", claim.kind)
     if claim.kind == "ours" and claim.printed:

@@ -244,8 +244,9 @@ def key(notebook: Any, name: str, root: Path) -> str:
     -------
     str
         64 hexadecimal digits. It changes with a code cell, with a claim that
-        the ledger assigns to the notebook, and with the code (not the
-        docstrings or comments) of every `dplib` module that is reached.
+        the ledger assigns to the notebook, with a stored result of the chapter,
+        and with the code (not the docstrings or comments) of every `dplib`
+        module that is reached.
 
     Raises
     ------
@@ -265,7 +266,10 @@ def key(notebook: Any, name: str, root: Path) -> str:
         code = provenance.code_key("\n".join(cells), root / "dplib")
     except SyntaxError as error:
         raise NotebookError(f"{name}: a cell is not Python: {error}") from None
-    whole = {"cells": cells, "claims": facts, "code": code}
+    # Stored results of the chapter: what a notebook may show without making it.
+    tables = sorted((root / "notebooks" / name.split("/")[0] / "results").glob("*.csv"))
+    results = [hashlib.sha256(table.read_bytes()).hexdigest() for table in tables]
+    whole = {"cells": cells, "claims": facts, "code": code, "results": results}
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 

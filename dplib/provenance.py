@@ -13,7 +13,7 @@ import hashlib
 import re
 from pathlib import Path
 
-__all__ = ["code_key", "reached"]
+__all__ = ["code_key", "reached", "source_key"]
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -133,6 +133,33 @@ def reached(source: str, folder: Path) -> dict[str, Path]:
             tree = ast.parse(path.read_text(encoding="utf-8"))
             queue.extend(sorted(_imports(tree, inside)))
     return dict(sorted(found.items()))
+
+
+def source_key(source: str) -> str:
+    """Return the key of a piece of code itself, comments and docstrings left out.
+
+    Parameters
+    ----------
+    source : str
+        Python code.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    SyntaxError
+        If `source` is not Python.
+
+    Examples
+    --------
+    >>> source_key("x = 1  # one") == source_key("x  =  1")
+    True
+    """
+    tree = _docstring_free(ast.parse(_code(source)))
+    return hashlib.sha256(_dump(tree).encode()).hexdigest()
 
 
 def code_key(source: str, folder: Path) -> str:

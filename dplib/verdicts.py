@@ -9,13 +9,14 @@ is filled when the book is built.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dplib.ledger import Claim
 
-__all__ = ["MIME_TYPE", "SIGNS", "Check", "show", "table"]
+__all__ = ["MIME_TYPE", "SIGNS", "Check", "markup", "show", "table"]
 
 MIME_TYPE = "application/vnd.dplib.claim+json"
 
@@ -30,6 +31,40 @@ SIGNS: Mapping[str, tuple[str, str]] = {
     "open": ("○", "#949494"),
     "not applicable": ("–", "#949494"),
 }
+
+
+# What may carry an index: a single letter (marks like a hat included), min or max,
+# a closing bracket.
+_LETTER = r"((?<![^\W_])[^\W\d_][\u0300-\u036f]*|\b(?:min|max|sup|inf)|[\])‖])"
+_BRACED = re.compile(r"([_^])\{([^{}]*)\}|\^\(([^()]*)\)")
+_INDEX = re.compile(_LETTER + r"_([^\W_]+)")
+_POWER = re.compile(r"\^([-−]?\w+)")
+
+
+def markup(text: str) -> str:
+    """Return the plain mathematics of a ledger entry as HTML.
+
+    Indices and powers are set lower and higher: ``f_i``, ``g_{x_i}``,
+    ``k^(−3/5)``. Words with an underscore are left alone.
+
+    Examples
+    --------
+    >>> markup("f_i < k^(−3/5) at f_lower")
+    'f<sub>i</sub> &lt; k<sup>−3/5</sup> at f<sub>lower</sub>'
+    >>> markup("g_{x_i} and gamma_bar = x^2")
+    'g<sub>x<sub>i</sub></sub> and gamma_bar = x<sup>2</sup>'
+    >>> markup("max_j ‖x‖_1")
+    'max<sub>j</sub> ‖x‖<sub>1</sub>'
+    """
+    result = html.escape(text, quote=False)
+    result = _INDEX.sub(r"\1<sub>\2</sub>", result)
+
+    def raise_or_lower(match: re.Match[str]) -> str:
+        tag = "sub" if match.group(1) == "_" else "sup"
+        return f"<{tag}>{match.group(2) or match.group(3)}</{tag}>"
+
+    result = _BRACED.sub(raise_or_lower, result)
+    return _POWER.sub(r"<sup>\1</sup>", result)
 
 
 @dataclass(frozen=True)
@@ -94,9 +129,9 @@ class Check:
             f'<div class="claim claim-{kind}" id="claim-{claim.id}" '
             f'style="border-left: 0.35em solid {colour}; padding: 0.2em 0.8em;">'
             f'<strong class="claim-verdict">{sign} {self.verdict}</strong> '
-            f'<span class="claim-where">{html.escape(claim.where)}</span>'
-            f'<span class="claim-says"> — {html.escape(claim.says)}{uncertain}</span>'
-            f'<br><span class="claim-finding">{html.escape(self.finding)}</span> '
+            f'<span class="claim-where">{markup(claim.where)}</span>'
+            f'<span class="claim-says"> — {markup(claim.says)}{uncertain}</span>'
+            f'<br><span class="claim-finding">{markup(self.finding)}</span> '
             f'<small class="claim-evidence">({html.escape(claim.evidence)}; '
             f"<code>{claim.id}</code>)</small></div>"
         )
@@ -123,18 +158,17 @@ def table(checks: Sequence[Check]) -> dict[str, str]:
             f'<tr><td style="white-space: nowrap; border-left: 0.35em solid '
             f'{colour};"><strong>{sign} {item.verdict}</strong></td>'
             + "".join(
-                f'<td style="text-align: left;">{html.escape(cell)}</td>'
-                for cell in cells
+                f'<td style="text-align: left;">{markup(cell)}</td>' for cell in cells
             )
             + "</tr>"
         )
-    markup = (
+    whole = (
         '<table class="claim-table"><thead><tr><th>verdict</th><th>where</th>'
         "<th>claim</th><th>what we found</th></tr></thead><tbody>"
         + "".join(rows)
         + "</tbody></table>"
     )
     return {
-        "text/html": markup,
+        "text/html": whole,
         "text/plain": "\n".join(item.text() for item in checks),
     }

@@ -588,7 +588,9 @@ def test_elsewhere_nothing_raises(shown, check, change) -> None:
     payload = shown[0][claims.MIME_TYPE]
     assert payload["verdict"] == "not applicable"
     assert payload["ledger"] == "reproduced"
-    assert payload["finding"].endswith(" (other parameters)")
+    (name,) = change
+    made = f"(other parameters: the claim is made at {name} = {AT[name]})"
+    assert payload["finding"].endswith(made)
     assert payload["value"] is not None
     checks.table()
 

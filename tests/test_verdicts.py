@@ -81,7 +81,7 @@ def test_html_escapes_what_the_ledger_says() -> None:
     for markup in (CHECK.html(), verdicts.table([CHECK])["text/html"]):
         assert "<b>" not in markup
         assert "Theorem 1 &lt;&amp;&gt; 2" in markup
-        assert "one &quot;half&quot; &lt;b&gt;" in markup
+        assert 'one "half" &lt;b&gt;' in markup
         assert "ours 0.5 &lt; 1" in markup
     assert 'id="claim-truthful.half"' in CHECK.html()
 

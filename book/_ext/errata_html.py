@@ -12,6 +12,7 @@ from ledger_html import Link, at, badge, kind, number, printed
 
 from dplib.ledger import EVIDENCE, Claim
 from dplib.rounding import shown
+from dplib.verdicts import markup
 
 __all__ = ["errata_list", "errata_summary"]
 
@@ -43,11 +44,15 @@ def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
     if claim.printed:
         facts.append(("printed", printed(claim)))
     if claim.id in book.outputs:
-        facts.append(("computed", escape(book.outputs[claim.id].finding)))
-    if claim.ours:
-        facts.append(("right is", escape(claim.ours)))
+        facts.append(("computed", markup(book.outputs[claim.id].finding)))
+    if claim.reading:
+        facts.append(("read charitably", markup(claim.reading)))
     if claim.counterexample:
-        facts.append(("counterexample", escape(claim.counterexample)))
+        facts.append(("counterexample", markup(claim.counterexample)))
+    if claim.ours:
+        facts.append(("right is", markup(claim.ours)))
+    if claim.consequence:
+        facts.append(("consequence", markup(claim.consequence)))
     if claim.assumed:
         facts.append(("we assumed", _list(claim.assumed)))
     if claim.range is not None:
@@ -71,7 +76,7 @@ def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
         f'<div class="erratum claim claim-{kind(claim.verdict)}" '
         f'id="erratum-{claim.id}" data-verdict="{claim.verdict}">'
         f"<p>{badge(claim.verdict)} {where}{at(claim)}</p>"
-        f"<p>{escape(claim.says)}</p>{remark}<dl>"
+        f"<p>{markup(claim.says)}</p>{remark}<dl>"
         + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts)
         + "</dl></div>"
     )
@@ -79,8 +84,8 @@ def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
 
 def _list(texts: tuple[str, ...]) -> str:
     if len(texts) == 1:
-        return escape(texts[0])
-    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>"
+        return markup(texts[0])
+    return "<ul>" + "".join(f"<li>{markup(text)}</li>" for text in texts) + "</ul>"
 
 
 def errata_list(book: Snapshot, chapter: str, link: Link) -> str:

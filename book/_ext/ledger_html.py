@@ -14,6 +14,7 @@ from ledger_book import TITLES, Snapshot
 
 from dplib.claims import SIGNS
 from dplib.ledger import EVIDENCE, VERDICTS, Claim
+from dplib.verdicts import markup
 
 __all__ = [
     "Link",
@@ -77,8 +78,11 @@ def verdict_bar(counts: Mapping[str, int]) -> str:
     )
 
 
-def summary(book: Snapshot) -> str:
-    """Return the summary table: one row a chapter, and one for the whole book."""
+def summary(book: Snapshot, scoreboard: str = "") -> str:
+    """Return the summary table: one row a chapter, and one for the whole book.
+
+    ``scoreboard`` is the address of the page that has the chapters' tables.
+    """
     rows = []
     for chapter in [*book.ledgers, None]:
         counts = book.counts(chapter)
@@ -89,32 +93,46 @@ def summary(book: Snapshot) -> str:
         else:
             paper = book.ledgers[chapter].paper
             name = (
-                f'<a href="#chapter-{chapter}"><b>{TITLES[chapter]}</b></a>'
+                f'<a href="{scoreboard}#chapter-{chapter}"><b>{TITLES[chapter]}</b></a>'
                 f"<br><small>{escape(paper.authors)}: {escape(paper.title)}</small>"
             )
         rows.append(
             f'<tr><td data-label="chapter">{name}</td>'
             f'<td data-label="verdicts">{verdict_bar(counts)}</td>'
-            f'<td data-label="worked on" class="count">{done} of {total}</td></tr>'
+            f'<td data-label="worked on" class="count">{done} of {total}'
+            f"{_definitions(book, chapter)}</td></tr>"
         )
     return (
         '<div class="claim-scroll"><table class="claim-table claim-summary"><thead><tr>'
         '<th scope="col">chapter</th><th scope="col">verdicts</th>'
         '<th scope="col">worked on</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
-        '<div class="claim-filter" hidden></div>'
     )
+
+
+def _definitions(book: Snapshot, chapter: str | None) -> str:
+    """Return how many of the settled claims only define something."""
+    names = book.ledgers if chapter is None else [chapter]
+    count = sum(
+        claim.kind == "definition" and claim.verdict != "open"
+        for name in names
+        for claim in book.claims(name)
+    )
+    if count == 0:
+        return ""
+    return f"<br><small>{number(count, 'definition')} among them</small>"
 
 
 def _found(book: Snapshot, claim: Claim) -> str:
     """Return what we found: the output's phrase, and the ledger's own words."""
     parts = []
     if claim.id in book.outputs:
-        parts.append(escape(book.outputs[claim.id].finding))
+        found = book.outputs[claim.id].finding
+        parts.append(markup(found.removeprefix("ours ")))  # the column says "ours"
     if claim.verdict == "corrected":
-        parts.append(f"right: {escape(claim.ours)}")
+        parts.append(f"right: {markup(claim.ours)}")
     elif claim.verdict == "refuted":
-        parts.append(f"counterexample: {escape(claim.counterexample)}")
+        parts.append(f"counterexample: {markup(claim.counterexample)}")
     return "<br>".join(part for part in parts if part)
 
 
@@ -171,7 +189,7 @@ def _cells(book: Snapshot, claim: Claim, link: Link) -> tuple[str, dict[str, str
     return claim.verdict, {
         "verdict": verdict,
         "where": escape(claim.where),
-        "claim": escape(claim.says) + _uncertain(claim) + at(claim),
+        "claim": markup(claim.says) + _uncertain(claim) + at(claim),
         "printed": printed(claim),
         "ours": _found(book, claim),
     }

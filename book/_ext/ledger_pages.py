@@ -2,6 +2,8 @@
 
 ``{scoreboard}``
     The summary, and every claim of every chapter with its verdict.
+``{claim-summary}``
+    The summary alone.
 ``{errata}``
     The claims that are corrected, refuted, underspecified or not reproduced.
 ``{chapter-claims} NAME``
@@ -31,6 +33,7 @@ from sphinx.util.docutils import SphinxDirective
 from status_html import status_table
 
 LOGGER = logging.getLogger(__name__)
+SCOREBOARD = "book/claims"
 
 
 class LedgerBlock(nodes.General, nodes.Element):
@@ -76,6 +79,14 @@ class Scoreboard(LedgerDirective):
                 for name in self.book.ledgers
             ),
         ]
+
+
+class ClaimSummary(LedgerDirective):
+    """The summary alone, for another page than the scoreboard."""
+
+    def fill(self) -> list[nodes.Node]:
+        """Return the summary table."""
+        return [_block("summary-only")]
 
 
 class Errata(LedgerDirective):
@@ -131,6 +142,7 @@ class StatusTable(LedgerDirective):
 
 DIRECTIVES: dict[str, type[LedgerDirective]] = {
     "scoreboard": Scoreboard,
+    "claim-summary": ClaimSummary,
     "errata": Errata,
     "chapter-claims": ChapterClaims,
     "claim-legend": ClaimLegend,
@@ -157,7 +169,11 @@ class Page:
         """Return the markup of one block."""
         match kind:
             case "summary":
-                return ledger_html.summary(self.book)
+                filter_here = '<div class="claim-filter" hidden></div>'
+                return ledger_html.summary(self.book) + filter_here
+            case "summary-only":
+                uri = self.app.builder.get_relative_uri(self.docname, SCOREBOARD)
+                return ledger_html.summary(self.book, uri)
             case "chapter":
                 return ledger_html.chapter_table(self.book, argument, self.link)
             case "errata-summary":

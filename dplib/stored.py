@@ -1,0 +1,568 @@
+"""Stored results: what runs for too long to run when a reader looks.
+
+A stored result is two files in ``notebooks/<chapter>/results/``, written by the
+*definition* that lies beside them:
+
+``NAME.py``
+    The definition, a plain module that imports from the floors of `dplib` only::
+
+        PARAMETERS = {"steps": 250_000}            # numbers, texts, lists of them
+        AGREEMENT = {"rule": "relative", "tolerance": 1.0e-5}
+        TASK = ("variant", "seed")                 # what names a task
+        COLUMNS = ("error_x", "error_mu")          # what a task computes
+
+        def tasks():                               # all of them, in order
+            return [("baseline", seed) for seed in range(300)]
+
+        def run(variant, seed):                    # rows of one task
+            rng = stream(ROOT, "truthful/finals", variant, seed)
+            ...
+            return [(error_x, error_mu)]
+
+``NAME.csv``
+    One tidy table: the columns of TASK, then COLUMNS.
+``NAME.json``
+    What the table is: parameters, key of the code that made it, digest of the
+    table, agreement rule, and provenance (versions, date, machine).
+
+**Key.** The definition's code and that of every module of `dplib` that it reaches,
+docstrings and comments apart (`dplib.provenance`). A result whose key is not that
+of the present code is *stale*: `status` says so, and a test fails.
+
+**Agreement.** When the code has changed, the result need not be wrong. Some of its
+tasks are run again (`dplib.stored_work.recertify`) and must agree by the rule of the
+definition: ``exact``, to the last character; ``relative``, numbers to within
+``tolerance`` times the larger of the two; ``statistical``, each column has the same
+law, by the two-sample Kolmogorov-Smirnov test at one in a million (a task's last part
+is then the number of the replicate; all with the same other parts are pooled).
+
+Command line::
+
+    python -m dplib.stored run [CHAPTER/NAME ...] [--workers N] [--again]
+    python -m dplib.stored check [CHAPTER/NAME ...]
+    python -m dplib.stored recertify [CHAPTER/NAME ...] [--points N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import importlib.util
+import io
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dplib import check, ledger, provenance
+
+__all__ = [
+    "CHANGED",
+    "Cell",
+    "Definition",
+    "Row",
+    "Stored",
+    "StoredError",
+    "Task",
+    "confirm",
+    "difference",
+    "find",
+    "load",
+    "load_definition",
+    "main",
+    "status",
+    "table_text",
+]
+
+Cell = str | int | float
+Row = tuple[Cell, ...]
+Task = tuple[str | int, ...]
+
+_NAME = re.compile(r"[a-z]+/[a-z][a-z0-9_]*")
+_RULES = ("exact", "relative", "statistical")
+
+#: How `status` begins to tell that all is well but for the code.
+CHANGED = "the code behind it has changed"
+
+#: Chance that the statistical rule refuses a column that has not changed.
+LEVEL = 1.0e-6
+
+
+class StoredError(RuntimeError):
+    """A stored result or its definition is missing, broken, or does not agree."""
+
+
+# -- definitions -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """How a stored result is made; from `load_definition`.
+
+    Attributes
+    ----------
+    name : str
+        ``chapter/name``.
+    path : pathlib.Path
+        The file of the definition.
+    parameters : mapping
+        What the whole run depends on.
+    agreement : mapping
+        ``rule``, and ``tolerance`` where the rule is ``relative``.
+    task, columns : tuple of str
+        Names of the columns.
+    tasks : tuple of tuple
+        The tasks, in the order of the table.
+    run : callable
+        Takes the parts of a task, returns its rows.
+    """
+
+    name: str
+    path: Path
+    parameters: Mapping[str, Any]
+    agreement: Mapping[str, Any]
+    task: tuple[str, ...]
+    columns: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    run: Callable[..., Sequence[Sequence[Cell]]]
+
+    @cached_property
+    def code(self) -> str:
+        """Key of the code that the run reaches, its own included."""
+        source = self.path.read_text(encoding="utf-8")
+        own = provenance.source_key(source)
+        reached = provenance.code_key(source, Path(__file__).parent)
+        return hashlib.sha256(f"{own}\n{reached}".encode()).hexdigest()
+
+    def rows(self, task: Task) -> list[Row]:
+        """Run one task; return its rows, the task's parts first.
+
+        Raises
+        ------
+        StoredError
+            If a row has another length, or holds something else than a text, an
+            integer or a finite number.
+        """
+        result = []
+        for values in self.run(*task):
+            cells = tuple(_cell(value, self.name) for value in values)
+            if len(cells) != len(self.columns):
+                raise StoredError(
+                    f"{self.name}: task {task} gave a row of {len(cells)} values, "
+                    f"not {len(self.columns)}."
+                )
+            result.append((*task, *cells))
+        return result
+
+
+def _cell(value: object, name: str) -> Cell:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise StoredError(f"{name}: a value must be a number or text, not {value!r}.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise StoredError(f"{name}: a value must be finite, not {value!r}.")
+    return value
+
+
+def find(root: Path, names: Sequence[str] = ()) -> list[Path]:
+    """Return the definitions of the book at `root`: all, or those named.
+
+    Raises
+    ------
+    StoredError
+        If there is no definition of that name.
+    """
+    if not names:
+        return sorted((root / "notebooks").glob("*/results/[a-z]*.py"))
+    return [_place(root, name, ".py") for name in names]
+
+
+def _place(root: Path, name: str, suffix: str) -> Path:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        check.fail("name", "stored", "like 'truthful/finals'", name)
+    chapter, last = name.split("/")
+    path = root / "notebooks" / chapter / "results" / f"{last}{suffix}"
+    if not path.is_file():
+        place = path.relative_to(root).as_posix()
+        raise StoredError(f"{name}: there is no {place}.")
+    return path
+
+
+def load_definition(path: Path) -> Definition:
+    """Read a definition, ``notebooks/<chapter>/results/<name>.py``.
+
+    Raises
+    ------
+    StoredError
+        If it lacks a part, or a part is not what it must be.
+    """
+    name = f"{path.parent.parent.name}/{path.stem}"
+    spec = importlib.util.spec_from_file_location(
+        f"stored_{name.replace('/', '_')}", path
+    )
+    if spec is None or spec.loader is None:  # pragma: no cover
+        raise StoredError(f"{name}: cannot be imported.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for part in ("PARAMETERS", "AGREEMENT", "TASK", "COLUMNS", "tasks", "run"):
+        if not hasattr(module, part):
+            raise StoredError(f"{name}: the definition lacks {part}.")
+    agreement = dict(module.AGREEMENT)
+    if agreement.get("rule") not in _RULES:
+        raise StoredError(f"{name}: the rule must be one of {', '.join(_RULES)}.")
+    if (agreement["rule"] == "relative") != ("tolerance" in agreement):
+        raise StoredError(f"{name}: 'tolerance' goes with the rule 'relative' only.")
+    tasks = tuple(tuple(task) for task in module.tasks())
+    if not tasks or len(set(map(_texts, tasks))) != len(tasks):
+        raise StoredError(f"{name}: needs at least one task, and none twice.")
+    for task in tasks:
+        if len(task) != len(module.TASK):
+            raise StoredError(f"{name}: task {task} does not have the parts of TASK.")
+        if not all(type(part) in (str, int) for part in task):
+            raise StoredError(f"{name}: a task is made of texts and integers: {task}.")
+    return Definition(
+        name=name,
+        path=path,
+        parameters=json.loads(json.dumps(module.PARAMETERS)),
+        agreement=agreement,
+        task=tuple(module.TASK),
+        columns=tuple(module.COLUMNS),
+        tasks=tasks,
+        run=module.run,
+    )
+
+
+# -- tables ----------------------------------------------------------------
+
+
+def table_text(header: Sequence[str], rows: Sequence[Row]) -> str:
+    r"""Return a table as CSV; floats as the shortest text that reads back the same.
+
+    Examples
+    --------
+    >>> table_text(("seed", "error"), [(1, 0.1), (2, 3.0)])
+    'seed,error\n1,0.1\n2,3.0\n'
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(map(_texts, rows))
+    return out.getvalue()
+
+
+def _texts(row: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the cells of a row as they stand in the table."""
+    return tuple(repr(cell) if isinstance(cell, float) else str(cell) for cell in row)
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A stored result; from `load`.
+
+    Attributes
+    ----------
+    name : str
+        ``chapter/name``.
+    header : tuple of str
+        Names of the columns.
+    rows : tuple of tuple of str
+        The table, as it is written.
+    about : mapping
+        What the JSON file says: ``parameters``, ``code``, ``agreement``,
+        ``provenance``, ``task``, ...
+    """
+
+    name: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    about: Mapping[str, Any]
+
+    def of_task(self, *task: str | int) -> list[tuple[str, ...]]:
+        """Return the rows of one task (or of a group), the task's parts first."""
+        wanted = _texts(task)
+        return [row for row in self.rows if row[: len(task)] == wanted]
+
+    def column(self, name: str, **where: Cell) -> NDArray[Any]:
+        """Return one column as an array, in the rows that have given values.
+
+        Parameters
+        ----------
+        name : str
+            A column.
+        **where : str, int or float
+            Other columns, and the values that they must have.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of integers if all cells are such, else of floats, else of texts.
+
+        Raises
+        ------
+        StoredError
+            If there is no such column, or no such row.
+        """
+        for one in (name, *where):
+            if one not in self.header:
+                known = ", ".join(self.header)
+                raise StoredError(f"{self.name}: no column {one!r}; there are {known}.")
+        at = self.header.index(name)
+        wanted = _texts(tuple(where.values()))
+        tests = [
+            (self.header.index(key), text)
+            for key, text in zip(where, wanted, strict=True)
+        ]
+        found = [row[at] for row in self.rows if all(row[c] == v for c, v in tests)]
+        if not found:
+            raise StoredError(f"{self.name}: no row with {where}.")
+        for kind in (np.int64, np.float64):
+            try:
+                return np.array(found, dtype=kind)
+            except ValueError:
+                pass
+        return np.array(found)
+
+
+def load(name: str, *, root: Path | None = None) -> Stored:
+    """Read a stored result, and make sure that it is whole.
+
+    Parameters
+    ----------
+    name : str
+        ``chapter/name``.
+    root : pathlib.Path, optional
+        Folder of the book; this book's by default.
+
+    Returns
+    -------
+    Stored
+        The table and what is known of it. Whether the present code would still
+        give it is another question: `status`.
+
+    Raises
+    ------
+    StoredError
+        If a file is missing, or the table is not the one that was written.
+    """
+    root = ledger.book_root() if root is None else root
+    table, sidecar = (_place(root, name, suffix) for suffix in (".csv", ".json"))
+    hint = f"restore both files, or run 'python -m dplib.stored run {name}'."
+    try:
+        about = json.loads(sidecar.read_text(encoding="utf-8"))
+        digest, task, columns = about["sha256"], about["task"], about["columns"]
+        _ = about["code"], about["parameters"], about["agreement"]["rule"]
+    except (ValueError, KeyError, TypeError):
+        raise StoredError(f"{name}: {sidecar.name} is damaged; {hint}") from None
+    content = table.read_bytes()
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise StoredError(
+            f"{name}: {table.name} is not the table that {sidecar.name} describes; "
+            f"{hint}"
+        )
+    lines = list(csv.reader(io.StringIO(content.decode("utf-8"))))
+    header = tuple(lines[0])
+    if header != (*task, *columns):
+        raise StoredError(f"{name}: {table.name} has other columns; {hint}")
+    return Stored(name, header, tuple(map(tuple, lines[1:])), about)
+
+
+def status(definition: Definition, *, root: Path | None = None) -> str:
+    """Return "" if a result is there and current, or a sentence that says why not.
+
+    Parameters
+    ----------
+    definition : Definition
+        The definition.
+    root : pathlib.Path, optional
+        Folder of the book; this book's by default.
+    """
+    name = definition.name
+    try:
+        stored = load(name, root=root)
+    except StoredError as error:
+        return str(error)
+    about, again = stored.about, f"run 'python -m dplib.stored run {name}'."
+    if about["parameters"] != definition.parameters:
+        return f"{name}: was made with other parameters; {again}"
+    if stored.header != (*definition.task, *definition.columns):
+        return f"{name}: has other columns than its definition; {again}"
+    width = len(definition.task)
+    have = tuple(dict.fromkeys(row[:width] for row in stored.rows))
+    if have != tuple(map(_texts, definition.tasks)):
+        return f"{name}: has other tasks than its definition; {again}"
+    if about["code"] != definition.code:
+        return f"{name}: {CHANGED}; run 'python -m dplib.stored recertify {name}'."
+    return ""
+
+
+# -- agreement -------------------------------------------------------------
+
+
+def _relative(have: str, want: str) -> float:
+    """Return the relative difference of two cells, 0 for equal ones."""
+    try:
+        one, other = float(have), float(want)
+    except ValueError:
+        return math.inf
+    return 0.0 if one == other else abs(one - other) / max(abs(one), abs(other))
+
+
+def difference(
+    definition: Definition, stored: Stored, fresh: Mapping[Task, Sequence[Row]]
+) -> str:
+    """Return "" if fresh rows agree with the stored ones, or where they do not.
+
+    Parameters
+    ----------
+    definition : Definition
+        Has the rule.
+    stored : Stored
+        The stored result.
+    fresh : mapping of task to rows
+        Tasks that were run again.
+
+    Returns
+    -------
+    str
+        A phrase that names the first task and column that do not agree.
+    """
+    rule, width = definition.agreement["rule"], len(definition.task)
+    if rule == "statistical":
+        return _other_law(definition, stored, fresh)
+    tolerance = float(definition.agreement.get("tolerance", 0.0))
+    for task, rows in fresh.items():
+        old = stored.of_task(*task)
+        if len(old) != len(rows):
+            return f"task {task}: {len(rows)} rows, stored {len(old)}"
+        for have, want in zip(rows, old, strict=True):
+            for name, one, other in zip(
+                definition.columns, _texts(have)[width:], want[width:], strict=True
+            ):
+                near = rule == "relative" and _relative(one, other) <= tolerance
+                if one != other and not near:
+                    return f"task {task}, {name}: {one}, stored {other}"
+    return ""
+
+
+def _other_law(
+    definition: Definition, stored: Stored, fresh: Mapping[Task, Sequence[Row]]
+) -> str:
+    width = len(definition.task)
+    groups: dict[Task, list[Row]] = {}
+    for task, rows in fresh.items():
+        groups.setdefault(task[:-1], []).extend(rows)
+    tests = len(groups) * len(definition.columns)
+    for group, rows in groups.items():
+        old = stored.of_task(*group)
+        for c, name in enumerate(definition.columns, start=width):
+            one = np.array([row[c] for row in rows], dtype=float)
+            other = np.array([row[c] for row in old], dtype=float)
+            p = float(stats.ks_2samp(one, other).pvalue)
+            if p < LEVEL / tests:
+                return f"{group or 'all tasks'}, {name}: another law (p = {p:.1e})"
+    return ""
+
+
+def confirm(name: str, *tasks: Task, root: Path | None = None) -> None:
+    """Run some tasks of a stored result here and now, and make sure they agree.
+
+    The live part of a notebook that shows a stored result.
+
+    Parameters
+    ----------
+    name : str
+        ``chapter/name``.
+    *tasks : tuple
+        Tasks of its definition.
+    root : pathlib.Path, optional
+        Folder of the book; this book's by default.
+
+    Raises
+    ------
+    StoredError
+        If they do not agree by the definition's rule.
+    """
+    root = ledger.book_root() if root is None else root
+    definition = load_definition(_place(root, name, ".py"))
+    for task in tasks:
+        if task not in definition.tasks:
+            raise StoredError(f"{name}: has no task {task}.")
+    fresh = {task: definition.rows(task) for task in tasks}
+    gap = difference(definition, load(name, root=root), fresh)
+    if gap:
+        raise StoredError(f"{name}: a run here and now does not agree ({gap}).")
+
+
+# -- command line ----------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (see the head of the file); return the exit status."""
+    from dplib import stored_work
+
+    parser = argparse.ArgumentParser(prog="python -m dplib.stored")
+    commands = parser.add_subparsers(dest="command", required=True)
+    texts = {
+        "run": "make results that are missing or stale, or go on where it stopped",
+        "check": "tell which results the present code stands behind",
+        "recertify": "adopt the present code if a sample of the tasks agrees",
+    }
+    for command, text in texts.items():
+        one = commands.add_parser(command, help=text)
+        one.add_argument("names", nargs="*", metavar="CHAPTER/NAME")
+        if command != "check":
+            one.add_argument("--workers", type=int, default=1, help="processes")
+        if command == "run":
+            one.add_argument(
+                "--again", action="store_true", help="also what is current"
+            )
+        if command == "recertify":
+            one.add_argument("--points", type=int, default=8, help="tasks to run")
+    options = parser.parse_args(arguments)
+    root = ledger.book_root()
+    failed = False
+    try:
+        definitions = [load_definition(path) for path in find(root, options.names)]
+    except (StoredError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    for definition in definitions:
+        state = status(definition, root=root)
+        try:
+            if options.command == "check":
+                print(state or f"{definition.name}: current.")
+                failed = failed or bool(state)
+            elif options.command == "run":
+                if not state and not options.again:
+                    print(f"{definition.name}: current.")
+                    continue
+                stored_work.produce(definition, root=root, workers=options.workers)
+                print(f"{definition.name}: written.")
+            else:
+                print(
+                    stored_work.recertify(
+                        definition,
+                        root=root,
+                        points=options.points,
+                        workers=options.workers,
+                    )
+                )
+        except StoredError as error:
+            print(error, file=sys.stderr)
+            failed = True
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

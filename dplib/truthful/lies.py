@@ -1,0 +1,338 @@
+r"""Constant lies: where the algorithm ends if one agent always reports the same.
+
+Hale & Egerstedt (arXiv 1509.08161), Section II-C (misreporting) and Section VI (agent 6
+always reports its own target).
+
+Model. Agent i reports y at every step. For the cloud and the others agent i *is* at y,
+so they go to the saddle point of the problem with x_i pinned at y. Let
+:math:`V_i(y)` be the least total cost of the others there. Its multipliers
+:math:`\mu` give agent i the reply :math:`q_i = g_{x_i}^T\mu`, which is the gradient of
+V_i at y (an envelope theorem), and the true state goes where
+:math:`f_i(x_i) + q_i^T x_i` is least over X_i:
+
+.. math:: x_i = \Pi_{X_i}[t_i - q_i / w_i].
+
+Three consequences.
+
+1. No lie gains more than the truthful cost less :math:`\min f_i`.
+2. If V_i is least at a point y of the inside of X_i, then :math:`q_i = 0` there, the
+   true state is the nearest point to the target, and that most is attained. Such a y
+   is the state of agent i in the problem *without* f_i: the lie is to pretend to
+   have no wishes (`dplib.truthful.lie_search.indifferent_report`).
+3. The truth minimises :math:`f_i + V_i`, this lie V_i alone: it never raises the cost
+   of the others. What pays for the gain is the constraints, which hold for the
+   reported states and not for the true ones.
+
+Every equilibrium carries the residual of the saddle point equations and a proven bound
+on the error of the gain, from that of the saddle points (`dplib.truthful.kkt`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplib import check
+from dplib.truthful.kkt import certify, polish, residual
+from dplib.truthful.problem import (
+    Problem,
+    agent,
+    agent_objectives,
+    constraints,
+    jacobian,
+)
+from dplib.truthful.saddle import SaddlePoint, saddle_point
+
+__all__ = [
+    "Equilibrium",
+    "pinned",
+    "pinned_saddle",
+    "constant_lie",
+    "equilibrium",
+]
+
+FloatArray = NDArray[np.float64]
+
+TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """Where the algorithm ends when one agent always reports the same state.
+
+    Attributes
+    ----------
+    agent : int
+        The agent that lies, from 0.
+    report : numpy.ndarray, shape (n_i,)
+        What it reports.
+    x : numpy.ndarray, shape (n,)
+        True states of all agents.
+    multipliers : numpy.ndarray, shape (m,)
+        Prices.
+    q : numpy.ndarray, shape (n_i,)
+        The reply to the agent that lies.
+    costs : numpy.ndarray, shape (N,)
+        What each agent pays.
+    gain : float
+        Cost of the agent when truthful, minus its cost now. Positive: it pays.
+    others_gain : float
+        The same for all other agents together.
+    violation : float
+        Largest constraint value at the true states; above zero, they violate it.
+    residual : float
+        Largest violation of the saddle point equations at the reported states.
+    bound : float
+        Proven bound on the error of `gain`.
+    converged : bool
+        True: what did not converge, or could not be certified, has raised.
+    """
+
+    agent: int
+    report: FloatArray
+    x: FloatArray
+    multipliers: FloatArray
+    q: FloatArray
+    costs: FloatArray
+    gain: float
+    others_gain: float
+    violation: float
+    residual: float
+    bound: float
+    converged: bool
+
+
+def pinned(problem: Problem, i: int, report: ArrayLike) -> Problem:
+    """Return the problem in which agent i cannot move from where it says it is.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    i : int
+        Agent, 0 to N - 1.
+    report : array_like, shape (n_i,)
+        A point of X_i.
+
+    Returns
+    -------
+    Problem
+        With both bounds of agent i's coordinates at `report`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such agent, or the report is not in X_i (the cloud's noise is
+        scaled for reports in the boxes).
+
+    Examples
+    --------
+    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> still = pinned(hale_egerstedt(), 5, [10, 10])
+    >>> still.lower[10:12], still.upper[10:12]
+    (array([10., 10.]), array([10., 10.]))
+    """
+    where = "pinned"
+    mine = agent(problem, i)
+    y = check.array("report", report, where, shape=(problem.dims[i],))
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    if np.any(y < lower[mine]) or np.any(y > upper[mine]):
+        box = list(zip(lower[mine].tolist(), upper[mine].tolist(), strict=True))
+        check.fail("report", where, f"in the box {box} of agent {i}", y.tolist())
+    lower[mine] = upper[mine] = y
+    return replace(problem, lower=lower, upper=upper)
+
+
+def pinned_saddle(
+    problem: Problem, i: int, report: ArrayLike, x: FloatArray, mu: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return the saddle point of the pinned problem, and a bound on its error.
+
+    By Newton's method from (x, mu); by `saddle_point`, with one solver and then the
+    other, where that fails.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    i : int
+        Agent, 0 to N - 1.
+    report : array_like, shape (n_i,)
+        A point of X_i.
+    x : numpy.ndarray, shape (n,)
+        States to start from.
+    mu : numpy.ndarray, shape (m,)
+        Multipliers to start from.
+
+    Returns
+    -------
+    x : numpy.ndarray, shape (n,)
+        Reported states.
+    mu : numpy.ndarray, shape (m,)
+        Multipliers.
+    error : float
+        Bound on the 2-norm error of both together.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `pinned`, or if the pinned problem has no Slater point.
+    RuntimeError
+        If the saddle point could not be certified.
+    """
+    still = pinned(problem, i, report)
+    start = x.copy()
+    start[agent(problem, i)] = np.asarray(report, dtype=np.float64)
+    try:
+        x, mu, _ = polish(still, start, mu, 0.0, TOLERANCE)
+        error, _, _ = certify(still, x, mu, 0.0)
+        return x, mu, error
+    except RuntimeError:
+        pass
+    try:
+        found = saddle_point(still, tolerance=TOLERANCE)
+    except RuntimeError:  # one solver may give up where the other does not
+        found = saddle_point(still, solver="SCS", tolerance=TOLERANCE)
+    return found.x, found.multipliers, found.bound
+
+
+def _respond(
+    problem: Problem, i: int, x: FloatArray, mu: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the reply q_i and the true state that follows it."""
+    mine = agent(problem, i)
+    q = mu @ jacobian(problem, x)[:, mine]
+    lower, upper, w = problem.lower[mine], problem.upper[mine], problem.weights[i]
+    if w == 0.0:  # no wishes: it drifts with the reply, and stays if there is none
+        end = np.where(q > 0.0, lower, upper)
+        return q, np.asarray(np.where(q == 0.0, x[mine], end))
+    return q, np.asarray(np.clip(problem.targets[mine] - q / w, lower, upper))
+
+
+def _own_error(
+    problem: Problem, i: int, x: FloatArray, mu: FloatArray, error: float
+) -> float:
+    """Bound the error of agent i's cost, if (x, mu) is off by at most `error`."""
+    mine, w = agent(problem, i), float(problem.weights[i])
+    rows = jacobian(problem, x)[:, mine]
+    own = problem.Q[:, mine, :]
+    slope = np.linalg.norm(np.tensordot(mu, own, 1), ord=2) * error
+    # q is bilinear in (mu, x): the two first-order terms, and their product.
+    second = np.sqrt(np.sum(np.linalg.norm(own, ord=2, axis=(1, 2)) ** 2)) * error**2
+    dq = float(np.linalg.norm(rows, ord=2) * error + slope + second)
+    unit = np.finfo(np.float64).eps
+    dq += 4.0 * problem.n_states * unit * float(np.abs(mu) @ np.abs(rows).sum(axis=1))
+    if w == 0.0:
+        return 0.0
+    q, own_state = _respond(problem, i, x, mu)
+    aim = problem.targets[mine] - q / w
+    # A coordinate that is clipped by more than the error does not move at all.
+    beyond = np.maximum(aim - problem.upper[mine], problem.lower[mine] - aim)
+    off = np.where(beyond > dq / w, 0.0, own_state - problem.targets[mine])
+    moves = np.any(beyond <= dq / w)
+    return float(np.linalg.norm(off)) * dq + (0.5 * dq**2 / w if moves else 0.0)
+
+
+def constant_lie(
+    problem: Problem, i: int, report: ArrayLike, *, truth: SaddlePoint | None = None
+) -> Equilibrium:
+    """Return where the algorithm ends if agent i reports the same at every step.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    i : int
+        Agent that lies, 0 to N - 1.
+    report : array_like, shape (n_i,)
+        What it reports, a point of X_i.
+    truth : SaddlePoint, optional
+        ``saddle_point(problem)``, where it has been computed already.
+
+    Returns
+    -------
+    Equilibrium
+        With its gain over the truth.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as above, or the report leaves the others no way to
+        meet the constraints strictly.
+    RuntimeError
+        If an equilibrium could not be certified.
+
+    Examples
+    --------
+    The paper's lie, to report the own target, hurts agent 6 (here 5):
+
+    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> problem = hale_egerstedt()
+    >>> lie = constant_lie(problem, 5, [10, 10])
+    >>> lie.x[10:12], float(lie.costs[5]), round(lie.gain, 6)
+    (array([-10., -10.]), 400.0, -302.985639)
+    """
+    truth = saddle_point(problem) if truth is None else truth
+    x, mu, error = pinned_saddle(problem, i, report, truth.x, truth.multipliers)
+    return equilibrium(problem, i, truth, x, mu, error)
+
+
+def equilibrium(
+    problem: Problem,
+    i: int,
+    truth: SaddlePoint,
+    reported: FloatArray,
+    mu: FloatArray,
+    error: float,
+) -> Equilibrium:
+    """Return what follows from a saddle point of the pinned problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    i : int
+        Agent that lies.
+    truth : SaddlePoint
+        ``saddle_point(problem)``.
+    reported : numpy.ndarray, shape (n,)
+        States at the saddle point of ``pinned(problem, i, report)``.
+    mu : numpy.ndarray, shape (m,)
+        Its multipliers.
+    error : float
+        Bound on the 2-norm error of both together.
+
+    Returns
+    -------
+    Equilibrium
+        See there.
+    """
+    mine = agent(problem, i)
+    report = reported[mine].copy()
+    q, own = _respond(problem, i, reported, mu)
+    x = reported.copy()
+    x[mine] = own
+    honest, costs = agent_objectives(problem, truth.x), agent_objectives(problem, x)
+    off = np.linalg.norm(truth.x[mine] - problem.targets[mine])
+    w = float(problem.weights[i])
+    bound = w * (off * truth.bound + 0.5 * truth.bound**2)
+    bound += _own_error(problem, i, reported, mu, error)
+    bound += 8.0 * np.finfo(np.float64).eps * float(honest[i] + costs[i])
+    for one in (report, x, q, costs):
+        one.flags.writeable = False
+    return Equilibrium(
+        agent=i,
+        report=report,
+        x=x,
+        multipliers=mu,
+        q=q,
+        costs=costs,
+        gain=float(honest[i] - costs[i]),
+        others_gain=float(np.delete(honest - costs, i).sum()),
+        violation=float(constraints(problem, x).max()),
+        residual=residual(pinned(problem, i, report), reported, mu),
+        bound=float(bound),
+        converged=True,
+    )

@@ -1,0 +1,125 @@
+"""The repair: feasible, certified, no worse than uniform, by two solvers."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dplib.rng import stream
+from dplib.truthful.allocation import (
+    budget_matrix,
+    noise_power,
+    noise_power_weights,
+    optimal_allocation,
+    uniform_repair,
+)
+from dplib.truthful.joint_privacy import joint_epsilons
+from dplib.truthful.noise import NoiseScales, calibrated, trajectory_adjacency
+from dplib.truthful.problem import Problem, hale_egerstedt, pairwise_constraint
+
+PROBLEM = hale_egerstedt()
+ADJACENCY = trajectory_adjacency(3.0)
+EPSILON = math.log(3.0)
+WEIGHTS = noise_power_weights(PROBLEM, [0.84, 1.79, 3.40, 1.98], shape="full")
+
+
+def test_matrix_times_reciprocal_scales_is_the_bound():
+    scales = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
+    A = budget_matrix(PROBLEM, adjacency=ADJACENCY)
+    ours = A @ (1.0 / np.array([scales.b_g, *scales.b]))
+    assert np.allclose(ours, joint_epsilons(PROBLEM, scales, adjacency=ADJACENCY))
+
+
+def test_uniform_repair_is_17_sixths_and_holds():
+    base = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
+    found = uniform_repair(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
+    assert found.b_g / base.b_g == pytest.approx(17 / 6, rel=1e-14)
+    epsilons = joint_epsilons(PROBLEM, found, adjacency=ADJACENCY)
+    assert EPSILON * (1 - 1e-12) < epsilons.max() <= EPSILON
+    # A factor that looks as good, 2.8, is not.
+    broken = joint_epsilons(PROBLEM, base.scaled(2.8), adjacency=ADJACENCY)
+    assert broken.max() > EPSILON
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "SCS"])
+def test_optimum_is_certified(solver):
+    best = optimal_allocation(
+        PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON, weights=WEIGHTS, solver=solver
+    )
+    assert best.converged
+    assert best.residual < 1e-6
+    assert best.bound <= best.power <= best.bound * (1 + 1e-6)
+    assert joint_epsilons(PROBLEM, best.scales, adjacency=ADJACENCY).max() <= EPSILON
+    uniform = uniform_repair(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
+    assert best.power < 0.5 * noise_power(uniform, WEIGHTS)
+
+
+def test_nothing_feasible_beats_the_certificate():
+    best = optimal_allocation(
+        PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON, weights=WEIGHTS
+    )
+    A = budget_matrix(PROBLEM, adjacency=ADJACENCY)
+    random = stream(9, "allocations")
+    around = 1.0 / np.array([best.scales.b_g, *best.scales.b])
+    for width in (0.01, 0.1, 1.0):
+        for _ in range(200):
+            p = around * np.exp(width * random.normal(size=9))
+            p *= EPSILON / (A @ p).max()
+            assert noise_power(NoiseScales(1 / p[0], 1 / p[1:]), WEIGHTS) >= best.bound
+
+
+def test_third_route_by_slsqp():
+    weights = np.ones(9)
+    best = optimal_allocation(
+        PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON, weights=weights
+    )
+    uniform = uniform_repair(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
+    base = np.array([uniform.b_g, *uniform.b])
+    rows = budget_matrix(PROBLEM, adjacency=ADJACENCY) / base / EPSILON
+    cost = base**2 / base[0] ** 2
+    found = minimize(
+        lambda z: float(cost @ z**-2),
+        np.ones(9),
+        jac=lambda z: -2 * cost * z**-3,
+        constraints={"type": "ineq", "fun": lambda z: 1 - rows @ z},
+        bounds=[(1e-3, 50)] * 9,
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    assert found.fun * base[0] ** 2 == pytest.approx(best.power, rel=1e-4)
+
+
+def test_two_agents_in_closed_form():
+    """Both budgets read 4 p_g + 2 p = 1; minimise p_g^-2 + 2 p^-2."""
+    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=1.0)
+    pair = Problem((1, 1), [-1, -1], [1, 1], [0, 0], [Q], [a], [c])
+    best = optimal_allocation(
+        pair,
+        adjacency=trajectory_adjacency(1.0),
+        epsilon=1.0,
+        weights=np.ones(3),
+    )
+    p_g, p = 1.0 / best.scales.b_g, 1.0 / best.scales.b[0]
+    assert 4 * p_g + 2 * p == pytest.approx(1.0, rel=1e-6)
+    # With multiplier s on either row: p_g^-3 = 4 s and p^-3 = s.
+    assert p / p_g == pytest.approx(4 ** (1 / 3), rel=1e-4)
+
+
+def test_silent_channels_get_no_noise():
+    flat = np.zeros((1, 2, 2))
+    plane = Problem((1, 1), [-1, -1], [1, 1], [0, 0], flat, [[1, 2]], [-1])
+    best = optimal_allocation(
+        plane, adjacency=trajectory_adjacency(1.0), epsilon=0.5, weights=np.ones(3)
+    )
+    assert best.scales.b.tolist() == [0.0, 0.0]
+    assert best.scales.b_g == pytest.approx(4.0)
+
+
+def test_bad_arguments():
+    common = {"adjacency": ADJACENCY, "epsilon": 1.0}
+    with pytest.raises(ValueError, match="positive"):
+        optimal_allocation(PROBLEM, weights=np.zeros(9), **common)
+    with pytest.raises(ValueError, match="one of 'CLARABEL', 'SCS'"):
+        optimal_allocation(PROBLEM, weights=np.ones(9), solver="ECOS", **common)
+    with pytest.raises(ValueError, match="shape"):
+        optimal_allocation(PROBLEM, weights=np.ones(8), **common)

@@ -1,0 +1,121 @@
+"""The search for lies that pay: certificates, every agent, degenerate cases."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplib.truthful.lie_search import (
+    best_constant_lie,
+    indifferent_report,
+    lie_map,
+    opposite_corner,
+)
+from dplib.truthful.lies import constant_lie
+from dplib.truthful.problem import (
+    Problem,
+    agent_objectives,
+    hale_egerstedt,
+    pairwise_constraint,
+)
+from dplib.truthful.saddle import saddle_point
+
+
+@pytest.fixture(scope="module")
+def instance():
+    problem = hale_egerstedt()
+    return problem, saddle_point(problem)
+
+
+def line(lower=(-9, -9), upper=(9, 9), targets=(0, 4)):
+    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
+    return Problem((1, 1), lower, upper, targets, [Q], [a], [c])
+
+
+def test_every_agent_gets_its_whole_cost_back(instance):
+    problem, truth = instance
+    honest = agent_objectives(problem, truth.x)
+    for i in range(8):
+        best = best_constant_lie(problem, i, truth=truth)
+        assert best.proved
+        assert best.lie.gain == pytest.approx(honest[i], abs=1e-8)
+        assert best.lie.violation > 10.0
+        # ... and the others pay no more (truth minimises f_i + V_i, this V_i).
+        assert indifferent_gain(problem, i, truth) > 0.0
+
+
+def indifferent_gain(problem, i, truth):
+    report = indifferent_report(problem, i)
+    return constant_lie(problem, i, report, truth=truth).others_gain
+
+
+def test_agent_four_has_many_best_reports():
+    """Without agent 4 (here 3) its constraint is slack: a degenerate problem."""
+    problem = hale_egerstedt()
+    lie = constant_lie(problem, 3, indifferent_report(problem, 3))
+    np.testing.assert_array_equal(lie.q, [0.0, 0.0])
+
+
+def test_simple_lies_of_the_paper_s_instance(instance):
+    problem, truth = instance
+    for name, expected in {
+        "corner": [-16.5, -61.8, 52.7, 26.1, -19.5, 97.0, 93.4, -6.3],
+        "target": [-197.1, -14.5, -227.3, -313.9, -153.9, -303.0, -306.6, -205.8],
+    }.items():
+        for i, value in enumerate(expected):
+            report = opposite_corner(problem, i)
+            if name == "target":
+                report = problem.targets[2 * i : 2 * i + 2]
+            lie = constant_lie(problem, i, report, truth=truth)
+            assert lie.gain == pytest.approx(value, abs=0.051)
+
+
+def test_map_agrees_with_single_lies(instance):
+    problem, truth = instance
+    reports = [[-10, -10], [0, 0], [5, -5], [10, 10]]
+    gains, others = lie_map(problem, 5, reports, truth=truth)
+    for row, report in enumerate(reports):
+        one = constant_lie(problem, 5, report, truth=truth)
+        assert gains[row] == pytest.approx(one.gain, abs=1e-7)
+        assert others[row] == pytest.approx(one.others_gain, abs=1e-7)
+
+
+def test_no_lie_of_the_map_beats_the_ceiling(instance):
+    problem, truth = instance
+    axis = np.linspace(-10, 10, 5)
+    grid = [[u, v] for u in axis for v in axis]
+    gains, _ = lie_map(problem, 5, grid, truth=truth)
+    ceiling = best_constant_lie(problem, 5, truth=truth).ceiling
+    assert np.nanmax(gains) <= ceiling + 1e-9
+
+
+@pytest.mark.parametrize("low", [3.5, 2.5])
+def test_where_the_box_forbids_the_best_lie_the_grid_is_searched(low):
+    """Agent 2 cannot report less than `low`, so some price remains."""
+    problem = line(lower=(-9, low))
+    best = best_constant_lie(problem, 1, points=5)
+    assert not best.proved
+    assert best.lie.report[0] == pytest.approx(low)
+    # The other keeps within 2: price x_1 = low - 2, true state 4 - (low - 2).
+    own = max(low, 6.0 - low)
+    truth = 0.5 * (max(low, 3.0) - 4.0) ** 2
+    assert best.lie.gain == pytest.approx(truth - 0.5 * (own - 4.0) ** 2, abs=1e-6)
+    assert 0.0 <= best.lie.gain < best.ceiling
+
+
+@given(st.floats(-8, 8), st.floats(-8, 8))
+@settings(max_examples=25, deadline=None)
+def test_the_indifferent_lie_never_costs_the_other(first, second):
+    if abs(abs(first - second) - 2.0) < 1e-2:
+        return  # the constraint is about to bind: degenerate
+    problem = line(targets=(first, second))
+    best = best_constant_lie(problem, 1)
+    assert best.proved
+    assert best.lie.others_gain >= -1e-6
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="'points' parameter of best_constant_lie"):
+        best_constant_lie(line(), 1, points=2)
+    with pytest.raises(ValueError, match="'reports' parameter of lie_map"):
+        lie_map(line(), 1, [[0.0, 1.0]])

@@ -1,0 +1,187 @@
+"""Constant lies: published values, exact cases, the algorithm itself, mutants."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dplib.rng import stream
+from dplib.truthful.algorithm import StepSizes
+from dplib.truthful.constants import multiplier_radius
+from dplib.truthful.lies import constant_lie, pinned
+from dplib.truthful.problem import (
+    Problem,
+    agent,
+    agent_objectives,
+    hale_egerstedt,
+    jacobian,
+    objective,
+    pairwise_constraint,
+)
+from dplib.truthful.reports import Lie
+from dplib.truthful.saddle import regularised_saddle_point, saddle_point
+from dplib.truthful.simulation import simulate
+
+BEST = [0.958475902617, -5.527939080918]
+
+
+@pytest.fixture(scope="module")
+def instance():
+    problem = hale_egerstedt()
+    return problem, saddle_point(problem)
+
+
+def line(lower=(-9, -9), upper=(9, 9), targets=(0, 4)):
+    """Two agents on a line who must stay within distance 2 of each other."""
+    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
+    return Problem((1, 1), lower, upper, targets, [Q], [a], [c])
+
+
+def test_the_papers_lie(instance):
+    problem, truth = instance
+    lie = constant_lie(problem, 5, [10, 10], truth=truth)
+    np.testing.assert_array_equal(lie.x[10:12], [-10, -10])
+    assert lie.costs[5] == 400.0
+    np.testing.assert_allclose(lie.q, [46.692, 76.786], atol=5e-4)
+    mu = [2.852842989682, 14.911742874069, 14.090620260359, 4.952834695236]
+    np.testing.assert_allclose(lie.multipliers, mu, atol=1e-9)
+    assert lie.costs.sum() - 400 == pytest.approx(892.0276, abs=5e-5)
+    assert lie.violation == pytest.approx(721.22, abs=5e-3)
+    assert lie.residual < 1e-10
+    assert lie.bound < 1e-8
+
+
+def test_the_best_lie(instance):
+    problem, truth = instance
+    lie = constant_lie(problem, 5, BEST, truth=truth)
+    assert lie.gain == pytest.approx(agent_objectives(problem, truth.x)[5], abs=1e-9)
+    assert np.abs(lie.q).max() < 1e-9
+    assert lie.violation == pytest.approx(336.8, abs=0.05)
+    assert lie.others_gain > 0.0
+
+
+def test_reporting_the_own_optimum_changes_nothing(instance):
+    problem, truth = instance
+    for i in range(8):
+        lie = constant_lie(problem, i, truth.x[agent(problem, i)], truth=truth)
+        assert abs(lie.gain) <= lie.bound + 1e-9
+        np.testing.assert_allclose(lie.x, truth.x, atol=1e-9)
+
+
+def test_reply_is_the_gradient_of_the_others_cost(instance):
+    """The envelope theorem of the file's docstring, by central differences."""
+    problem, truth = instance
+    y, h = np.array([-3.0, 4.0]), 1e-4
+
+    def others(report):
+        lie = constant_lie(problem, 5, report, truth=truth)
+        return lie.costs.sum() - lie.costs[5]
+
+    slopes = [(others(y + h * e) - others(y - h * e)) / (2 * h) for e in np.eye(2)]
+    lie = constant_lie(problem, 5, y, truth=truth)
+    np.testing.assert_allclose(lie.q, slopes, rtol=1e-5)
+    # Mutant: the pull of the other agents' side has the other sign.
+    assert np.abs(lie.q + slopes).max() > 1.0
+
+
+@pytest.mark.parametrize("report", [[10.0, 10.0], BEST, [-10.0, -10.0], [0.0, 5.0]])
+def test_the_algorithm_goes_there(instance, report):
+    """The run tracks the equilibrium of the same problem with the Tikhonov terms."""
+    problem, truth = instance
+    steps, start = 20_000, 1_000_000
+    alpha = 0.5 * (start + steps) ** (-1 / 3)
+    still = pinned(problem, 5, report)
+    goal = regularised_saddle_point(still, alpha, tolerance=1e-9)
+    q = goal.multipliers @ jacobian(problem, goal.x)[:, 10:12]
+    own = np.clip((problem.targets[10:12] - q) / (1.0 + alpha), -10.0, 10.0)
+    x = goal.x.copy()
+    x[10:12] = own
+    run = simulate(
+        problem,
+        None,
+        steps=steps,
+        radius=multiplier_radius(problem, np.zeros(16)),
+        rng=stream(1, "unused"),
+        lies=[Lie(5, report)],
+        x0=x,
+        mu0=goal.multipliers,
+        record=[steps],
+        sizes=StepSizes(first=start),
+    )
+    assert np.abs(run.x[1, 0] - x).max() < 1e-2
+    assert np.abs(run.mu[1, 0] - goal.multipliers).max() < 1e-2
+    # The equilibrium without the terms is near by; the truthful one is not.
+    lie = constant_lie(problem, 5, report, truth=truth)
+    assert np.abs(x - lie.x).max() < 0.5
+    assert np.abs(run.x[1, 0] - truth.x).max() > 1.0
+
+
+def test_two_agents_in_fractions():
+    """Report 3 - s: the other keeps within 2 of it; every number is rational."""
+    for report in (Fraction(5, 2), Fraction(3), Fraction(7, 2), Fraction(6)):
+        other = report - 2  # binds, since the other wants to be at 0
+        reply = -(0 - other) * 1  # q_2 = -q_1 = x_1 - t_1
+        own = Fraction(4) - reply
+        gain = Fraction(1, 2) - (own - 4) ** 2 / 2
+        lie = constant_lie(line(), 1, [float(report)])
+        assert lie.x[1] == pytest.approx(float(own), abs=1e-9)
+        assert lie.gain == pytest.approx(float(gain), abs=1e-9)
+
+
+def test_truth_minimises_the_sum_and_the_lie_the_others(instance):
+    problem, truth = instance
+    lie = constant_lie(problem, 5, BEST, truth=truth)
+    reported = lie.x.copy()
+    reported[10:12] = BEST
+    assert objective(problem, reported) >= truth.objective
+    assert lie.others_gain >= 0.0
+
+
+def test_an_agent_without_wishes_has_no_cost_to_save():
+    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
+    idle = Problem((1, 1), [-9, -9], [9, 9], [0, 4], [Q], [a], [c], [1.0, 0.0])
+    truth = saddle_point(line())  # any point will do: the cost is zero there too
+    lie = constant_lie(idle, 1, [5.0], truth=truth)
+    assert lie.gain == 0.0
+    assert lie.x[1] == -9.0  # the reply pushes it down for good
+
+
+def test_pinned_refuses_what_is_not_in_the_box():
+    with pytest.raises(ValueError, match=r"'report' parameter of pinned must be in"):
+        pinned(hale_egerstedt(), 5, [11, 0])
+    with pytest.raises(ValueError, match=r"'report' parameter of pinned"):
+        pinned(hale_egerstedt(), 5, [1, 0, 0])
+    with pytest.raises(ValueError, match=r"'i' parameter of agent"):
+        pinned(hale_egerstedt(), 8, [1, 0])
+
+
+def test_a_report_that_nobody_can_follow():
+    far = line(lower=(-1.5, -9), upper=(1.5, 9))
+    with pytest.raises(ValueError, match="infeasible"):
+        constant_lie(far, 1, [8.0])
+
+
+def test_bound_covers_a_displaced_saddle_point(instance):
+    """Shift the input by a known error: the gain moves by less than the bound."""
+    from dplib.truthful.lies import equilibrium
+
+    problem, truth = instance
+    still = saddle_point(pinned(problem, 5, [0.0, 5.0]), tolerance=1e-10)
+    right = equilibrium(problem, 5, truth, still.x, still.multipliers, still.bound)
+    random = stream(3, "shift")
+    for size in (1e-6, 1e-3):
+        move = random.standard_normal(20)
+        move[10:12] = 0.0
+        move *= size / np.linalg.norm(move)
+        x, mu = still.x + move[:16], still.multipliers + move[16:]
+        off = equilibrium(problem, 5, truth, x, mu, size)
+        assert abs(off.gain - right.gain) <= off.bound
+        assert off.bound < 1e4 * size
+
+
+def test_one_solver_gives_up_and_the_other_does_not(instance):
+    """Reported 'optimal_inaccurate' here; it left a hole in the map of lies."""
+    problem, truth = instance
+    lie = constant_lie(problem, 5, [3.0, -9.0], truth=truth)
+    assert lie.residual < 1e-9
+    assert lie.bound < 1e-6
