@@ -22,8 +22,7 @@ help:  ## list the commands
 setup: .venv/.ok  ## make the environment in .venv from the lock
 
 .venv/.ok: requirements.lock
-	@sh .ci/python > .python-found && "$$(cat .python-found)" -m venv --clear .venv; \
-	  status=$$?; rm -f .python-found; exit $$status
+	@python=$$(sh .ci/python) && "$$python" -m venv --clear .venv
 	@echo "Installing the locked packages into .venv (about a minute, 1.4 GB) ..."
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --editable .

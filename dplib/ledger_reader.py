@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import reprlib
 from collections.abc import Hashable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -36,7 +37,20 @@ _ID = re.compile(r"[a-z]+(\.[a-z0-9]+([.-][a-z0-9]+)*)+")
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, except that a key given twice is an error."""
+    """PyYAML's safe loader, a key given twice being an error.
+
+    Integers are decimal: to YAML 1.1, ``010`` would be eight and ``1:30`` ninety.
+    """
+
+
+_INTEGER = "tag:yaml.org,2002:int"
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if tag != _INTEGER]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    _INTEGER, re.compile(r"[-+]?(0|[1-9][0-9]*)$"), list("-+0123456789")
+)
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -74,6 +88,13 @@ _FITS = {
 }
 
 
+#: What was found, in a message: cut where it would fill the screen.
+shorter = reprlib.Repr()
+shorter.maxstring = shorter.maxother = 160
+shorter.maxlist = shorter.maxdict = 6
+shorter.maxlevel = 2
+
+
 class _Entry:
     """One raw entry being read: the checks share the file and the id."""
 
@@ -93,7 +114,8 @@ class _Entry:
             raise LedgerError(f"{source}: {self.name}: unknown field '{unknown[0]}'.")
 
     def fail(self, must: str, got: object) -> NoReturn:
-        raise LedgerError(f"{self.source}: {self.name}: {must}. Got {got!r}.")
+        shown = shorter.repr(got)
+        raise LedgerError(f"{self.source}: {self.name}: {must}. Got {shown}.")
 
     def text(self, name: str, *, required: bool = False) -> str:
         value = self.raw.get(name)
@@ -141,8 +163,10 @@ class _Entry:
             if not isinstance(item, str):
                 self.fail("field 'printed' must be in quotes, digit by digit", item)
             try:
-                decimal(item)
-            except ValueError:
+                fits = math.isfinite(float(decimal(item)))
+            except (ValueError, ArithmeticError):
+                fits = False
+            if not fits:
                 self.fail("field 'printed' must be a decimal number", item)
         if not items:
             self.fail("field 'printed' must not be empty", value)
@@ -268,18 +292,20 @@ def read(path: Path) -> Ledger:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except LedgerError as error:
         raise LedgerError(f"{source}: {error}.") from None
-    except (yaml.YAMLError, ValueError) as error:
-        # ValueError: bytes that are not UTF-8, a date that no calendar has.
-        raise LedgerError(
-            f"{source}: not YAML: {' '.join(str(error).split())}"
-        ) from None
+    except Exception as error:
+        # Not only YAMLError: bytes that are not UTF-8, a date that no calendar
+        # has, an explicit tag that does not fit, nesting without end.
+        reason = shorter.repr(" ".join(str(error).split()))
+        raise LedgerError(f"{source}: not YAML: {reason}") from None
     if not isinstance(raw, dict) or set(raw) != {"paper", "claims"}:
         raise LedgerError(f"{source}: must hold 'paper' and 'claims', nothing else.")
     about = raw["paper"]
     if not isinstance(about, dict) or set(about) != {"key", "title", "authors"}:
         raise LedgerError(f"{source}: 'paper' must hold key, title and authors.")
     if not all(isinstance(value, str) and value for value in about.values()):
-        raise LedgerError(f"{source}: 'paper' must hold texts. Got {about!r}.")
+        raise LedgerError(
+            f"{source}: 'paper' must hold texts. Got {shorter.repr(about)}."
+        )
     if not isinstance(raw["claims"], list) or not raw["claims"]:
         raise LedgerError(f"{source}: 'claims' must be a list of entries.")
     claims: dict[str, Claim] = {}

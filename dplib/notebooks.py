@@ -34,6 +34,8 @@ from typing import Any
 
 import jupytext
 import nbformat
+import yaml
+from jupytext.myst import MystMetadataParsingError
 from nbclient import NotebookClient
 from nbclient.exceptions import (
     CellExecutionError,
@@ -136,34 +138,64 @@ def read_source(path: Path) -> Any:
         If the file has no jupytext header: it would not be paired, and other
         readers would see no code cell in it.
     """
-    text = path.read_text(encoding="utf-8")
-    header = text.split("\n---\n", 1)[0]
-    if not text.startswith("---\n") or not re.search(r"^jupytext:", header, re.M):
+    try:
+        text = path.read_bytes().decode("utf-8")
+        header = text.split("\n---\n", 1)[0]
+        if not text.startswith("---\n") or not re.search(r"^jupytext:", header, re.M):
+            raise NotebookError(
+                f"{path.name} is not a notebook: it must begin with a jupytext header."
+            )
+        notebook = jupytext.reads(text, fmt=_FORMAT)
+    except (UnicodeDecodeError, yaml.YAMLError, MystMetadataParsingError) as error:
+        reason = " ".join(str(error).split())
+        raise NotebookError(f"{path.name} cannot be read: {reason}") from None
+    extra = sorted(set(notebook.metadata) - {"jupytext", "kernelspec"})
+    if extra:
         raise NotebookError(
-            f"{path.name} is not a notebook: it must begin with a jupytext header."
+            f"{path.name}: the header has '{extra[0]}', which refresh would delete; "
+            "a header holds 'jupytext' and 'kernelspec' only."
         )
-    return _canonical(jupytext.reads(text, fmt=_FORMAT))
+    return _canonical(notebook)
+
+
+def _output(output: Any) -> Any:
+    """Return an output with its results only: no timing, no transient parts."""
+    kind = output.output_type
+    if kind == "stream":
+        return nbformat.v4.new_output(kind, name=output.name, text=output.text)
+    if kind == "error":
+        parts = {name: output[name] for name in ("ename", "evalue", "traceback")}
+        return nbformat.v4.new_output(kind, **parts)
+    result = nbformat.v4.new_output(kind, data=output.data)
+    if kind == "execute_result":
+        result.execution_count = output.execution_count
+    return result
 
 
 def _canonical(notebook: Any) -> Any:
-    """Return a copy with fixed ids and without what differs between runs."""
-    result = copy.deepcopy(notebook)
-    kept = result.metadata.get("jupytext", {})
-    result.metadata = nbformat.from_dict({"kernelspec": _KERNEL, "jupytext": kept})
-    result.metadata.jupytext.get("text_representation", {}).pop(
-        "jupytext_version", None
-    )
+    """Return a copy with fixed ids, and with nothing that is not a result.
+
+    It is built from the fields that a pair may have; others are left out.
+    """
+    header = copy.deepcopy(dict(notebook.metadata.get("jupytext", {})))
+    header.get("text_representation", {}).pop("jupytext_version", None)
+    cells = []
+    for number, cell in enumerate(notebook.cells):
+        make = {
+            "code": nbformat.v4.new_code_cell,
+            "markdown": nbformat.v4.new_markdown_cell,
+            "raw": nbformat.v4.new_raw_cell,
+        }[cell.cell_type]
+        metadata = copy.deepcopy(dict(cell.metadata))
+        metadata.pop("execution", None)
+        new = make(cell.source, id=f"c{number:03d}", metadata=metadata)
+        if cell.cell_type == "code":
+            new.execution_count = cell.execution_count
+            new.outputs = [_output(output) for output in cell.outputs]
+        cells.append(new)
+    result = nbformat.v4.new_notebook(cells=cells)
+    result.metadata = nbformat.from_dict({"kernelspec": _KERNEL, "jupytext": header})
     result.nbformat, result.nbformat_minor = 4, 5
-    for number, cell in enumerate(result.cells):
-        cell.id = f"c{number:03d}"
-        cell.metadata.pop("execution", None)
-        if cell.cell_type != "code":
-            continue
-        for output in cell.outputs:
-            # The transient and timing parts of an output are not results.
-            output.pop("transient", None)
-            if output.output_type in ("display_data", "execute_result"):
-                output.metadata = {}
     return result
 
 
@@ -287,12 +319,27 @@ def _write(path: Path, text: str) -> bool:
     return True
 
 
-def _status(root: Path) -> dict[str, Any]:
-    path = root / "book" / "status.json"
+def _read_json(path: Path, default: dict[str, Any]) -> dict[str, Any]:
+    """Return what a JSON file holds, or say that it is broken."""
     if not path.is_file():
-        return {"date": None, "machine": None, "versions": {}, "notebooks": {}}
-    status: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return status
+        return default
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or set(default) - set(found):
+        needs = ", ".join(default) or "an object"
+        raise NotebookError(
+            f"{path.parent.name}/{path.name} is broken (it must be JSON with {needs}): "
+            "restore it or delete it."
+        )
+    return found
+
+
+def _status(root: Path) -> dict[str, Any]:
+    empty: dict[str, Any] = dict.fromkeys(("date", "machine"))
+    empty |= {"versions": {}, "notebooks": {}}
+    return _read_json(root / "book" / "status.json", empty)
 
 
 def _surroundings() -> dict[str, Any]:
@@ -338,6 +385,7 @@ def refresh(
         print(f"refresh {name} ...", flush=True)
         before = source.read_bytes()
         notebook = read_source(source)
+        _status(root)  # a broken one stops here, before anything is written
         try:
             seconds = execute(notebook, source.parent)
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
@@ -385,13 +433,13 @@ def _keys(root: Path, names: Sequence[str]) -> dict[str, str]:
 
 def _changed(root: Path) -> list[str]:
     path = root / ".cache" / "verified.json"
-    noted = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    noted = _read_json(path, {})
     return [name for name, this in _keys(root, ()).items() if noted.get(name) != this]
 
 
 def _verified(root: Path, names: Sequence[str]) -> None:
     path = root / ".cache" / "verified.json"
-    noted = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    noted = _read_json(path, {})
     noted |= _keys(root, names)
     path.parent.mkdir(exist_ok=True)
     _write(path, json.dumps(noted, indent=1) + "\n")
@@ -421,7 +469,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("\n".join(f"notebooks/{name}.ipynb" for name in _changed(root)))
         else:
             _verified(root, given.names)
-    except (NotebookError, ledger.LedgerError) as error:
+    except (NotebookError, ledger.LedgerError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

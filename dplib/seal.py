@@ -13,14 +13,20 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 
 from dplib import ledger
 from dplib.ledger import Claim, Ledger
 
-__all__ = ["differences", "digest", "main", "path"]
+__all__ = ["differences", "digest", "head", "main", "path"]
 
-_FIELDS = ("where", "kind", "says", "printed", "unit", "tolerance", "text", "ours")
+# All but what a notebook computes and its stored outputs hold.
+_FIELDS = tuple(
+    field.name
+    for field in fields(Claim)
+    if field.name not in ("id", "at", "verdict", "evidence", "notebook")
+)
 
 
 def path(root: Path) -> Path:
@@ -35,9 +41,15 @@ def digest(claim: Claim) -> str:
     --------
     >>> claim = Claim("truthful.x", "Theorem 2", "theorem", "x holds", "open", None)
     >>> digest(claim)
-    '6f2092f566e6'
+    '8020ab34413c'
     """
     facts = [getattr(claim, name) for name in _FIELDS] + [sorted(claim.at.items())]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
+
+
+def head(book: Ledger) -> str:
+    """Return twelve digits that stand for the paper and the order of its claims."""
+    facts = [vars(book.paper), list(book.claims)]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
 
 
@@ -53,6 +65,8 @@ def differences(sealed: Mapping[str, str], book: Ledger) -> list[str]:
     """
     hint = "(if meant: python -m dplib.seal)"
     found = []
+    if sealed.get(book.chapter) != head(book):
+        found.append(f"{book.chapter}: the paper's title, or the order, changed {hint}")
     for claim in book.claims.values():
         if claim.id not in sealed:
             found.append(f"{claim.id} is new {hint}")
@@ -68,7 +82,12 @@ def main() -> int:
     """Seal the ledger as it stands, and say what changed."""
     root = ledger.book_root()
     place = path(root)
-    old = json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+    old: dict[str, str] = {}
+    if place.is_file():
+        try:
+            old = json.loads(place.read_text(encoding="utf-8"))
+        except ValueError:
+            print("seal.json is not JSON: it is written anew, compare it in git.")
     try:
         books = ledger.load_all(root)
     except ledger.LedgerError as error:
@@ -78,9 +97,16 @@ def main() -> int:
     for book in books.values():
         for text in differences(old, book):
             print(text.partition(" (if meant")[0])
+        new[book.chapter] = head(book)
         new |= {claim.id: digest(claim) for claim in book.claims.values()}
-    place.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
-    print(f"sealed {len(new)} claims")
+    aside = place.with_name(".seal.json.part")
+    try:
+        aside.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
+        aside.replace(place)
+    except OSError as error:
+        print(f"The seal could not be written: {error}", file=sys.stderr)
+        return 1
+    print(f"sealed {len(new) - len(books)} claims")
     return 0
 
 

@@ -615,10 +615,40 @@ def test_a_run_that_diverges_raises_only_where_the_claim_is_made(
     payload = shown[0][claims.MIME_TYPE]
     assert payload["verdict"] == "not applicable"
     assert payload["value"] is None
-    assert "no finite number came out" in payload["finding"]
+    assert payload["finding"].startswith("no verdict: ")
     checks.table()
     with pytest.raises(ValueError, match="finite"):
         check(book(make(at=AT), **HERE), bad)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda c: c.check_band(ID, [1.0, 2.0]),
+        lambda c: c.check_band(ID, np.ma.masked_less(GRID, 0.5)),
+        lambda c: c.check_band(ID, np.asarray(GRID) * 1j),
+        lambda c: c.check_value(ID, np.float32("nan")),
+        lambda c: c.check_value(ID, 10**400),
+        lambda c: c.check_value(ID, 1.0, bound=math.inf),
+        lambda c: c.check_value(ID, 1.7e308, bound=1e307),
+        lambda c: c.check_holds(ID, margin=1.0, bound=math.nan),
+        lambda c: c.check_equal(ID, gap=1.0, within=math.nan),
+        lambda c: c.check_order(ID, {"a": 1.0, "b": 2.0}, bounds=[math.inf, 0.0]),
+    ],
+)
+@pytest.mark.parametrize("n", [3, None, [2], 10**400])
+def test_no_check_raises_at_other_parameters(shown, check, n) -> None:
+    checks = book(make(at=AT), **HERE | {"n": n})
+    check(checks)
+    assert shown[0][claims.MIME_TYPE]["verdict"] == "not applicable"
+    assert len(checks.done) == 1
+
+
+def test_same_integers_exactly(shown) -> None:
+    """A float tells 10^15 from its neighbour, a relative tolerance does not."""
+    seeds = book(make(at=MappingProxyType({"seed": 10**15})), seed=10**15 + 1)
+    seeds.check_value(ID, 7.0)
+    assert shown[0][claims.MIME_TYPE]["verdict"] == "not applicable"
 
 
 def test_elsewhere_a_right_value_does_not_count_either(shown) -> None:

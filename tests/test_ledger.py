@@ -548,3 +548,30 @@ def test_half_unit_is_the_largest_error_of_rounding(number, places) -> None:
         assert f"{exact + half * Decimal(part):.{places}f}".lstrip("-") == (
             text.lstrip("-")
         )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *('!!int ""', '!!float ""', '!!timestamp "abc"', '!!bool "abc"', "!!map [x]"),
+        *("[" * 3000, "&a [*a, *a]"),
+    ],
+)
+def test_yaml_tricks(tmp_path, value) -> None:
+    text = "paper: {key: a, title: b, authors: c}\nclaims:\n- id: " + value + "\n"
+    sentence = refusal(tmp_path, text)
+    assert len(sentence) < 400
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize("value", ["010", "-007"])
+def test_integers_are_decimal(tmp_path, value) -> None:
+    """YAML 1.1 would read 010 as eight."""
+    with pytest.raises(ledger.LedgerError, match="must be a number"):
+        claim(tmp_path, at=f"{{n: {value}}}")
+
+
+@pytest.mark.parametrize("value", ["1e309", "1e99999999999999999999"])
+def test_printed_must_be_a_float(tmp_path, value) -> None:
+    with pytest.raises(ledger.LedgerError, match="must be a decimal number"):
+        claim(tmp_path, printed=f'"{value}"')

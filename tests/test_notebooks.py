@@ -481,6 +481,31 @@ def test_a_broken_ledger_writes_nothing(root) -> None:
     assert files(root) == before
 
 
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"versions": {}}'])
+def test_refresh_with_a_broken_status_writes_nothing(root, text) -> None:
+    (root / "book" / "status.json").write_text(text)
+    before = files(root)
+    with pytest.raises(NotebookError, match=r"book/status\.json is broken"):
+        notebooks.refresh(root)
+    assert files(root) == before
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"---\njupytext: [\n---\n",
+        b"---\njupytext: {}\n---\n\xff\n",
+        b"---\njupytext: {}\n---\n```{code-cell}\n---\na: [\n---\n1\n```\n",
+    ],
+)
+def test_main_says_one_sentence(root, capsys, body) -> None:
+    notebooks.find(root)[0].write_bytes(body)
+    assert notebooks.main(["refresh"]) == 1
+    said = capsys.readouterr().err
+    assert "cannot be read" in said
+    assert said.count("\n") == 1
+
+
 # -- the key ------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import nbformat
 import yaml
 
-from dplib import claims, figures, ledger, notebooks
+from dplib import claims, figures, ledger, notebooks, sweep
 
 Guard = Callable[[Path], list[str]]
 
@@ -26,14 +26,18 @@ BUDGET_NOTEBOOK = 90.0  # CPU seconds
 BUDGET_CHAPTER = 450.0
 WIDTH = 80
 
-_ABSOLUTE = re.compile(
-    r"(?<![\w.:/])/(?:home|root|work|Users|tmp|usr|opt|mnt|var|private)/|\b[A-Z]:\\\\?\w"
+_FOLDERS = "home|root|work|Users|tmp|usr|opt|mnt|var|private|srv|data|scratch|Volumes"
+#: A path of somebody's machine. (An address on the network is none.)
+ABSOLUTE = re.compile(
+    rf"(?:(?<![\w.:/~-])|file://)/(?:{_FOLDERS})/\w|\b[A-Z]:(?:\\\\?|/)(?:Users|home)\b"
 )
-_FORBIDDEN_TAGS = {
-    "nbval-skip",
-    "nbval-ignore-output",
-    "raises-exception",
-    "skip-execution",
+_TAGS = {"parameters", "hide-input", "remove-input"}
+_TYPES = {
+    "text/plain",
+    "text/html",
+    "image/svg+xml",
+    claims.MIME_TYPE,
+    sweep.MIME_TYPE,
 }
 
 
@@ -69,7 +73,7 @@ def pair(source: Path) -> list[str]:
     other = source.with_suffix(".ipynb")
     if not other.is_file():
         return [f"{source.name} has no .ipynb beside it: make refresh"]
-    text = source.read_text(encoding="utf-8")
+    text = source.read_bytes().decode("utf-8")
     ours, theirs = notebooks.read_source(source), stored(source)
 
     def cells(notebook: Any) -> list[tuple[str, str, dict[str, Any]]]:
@@ -83,7 +87,15 @@ def pair(source: Path) -> list[str]:
         problems.append("the .md and the .ipynb differ in their cells: make refresh")
     if notebooks.source_text(ours) != text:
         problems.append("the .md is not as refresh writes it: make refresh")
-    if notebooks.verified_text(theirs) != other.read_text(encoding="utf-8"):
+    if not problems:
+        # The .ipynb is the cells of the .md, with outputs and counts, and no more.
+        for cell, found in zip(ours.cells, theirs.cells, strict=True):
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = (
+                    found.outputs,
+                    found.execution_count,
+                )
+    if notebooks.verified_text(ours).encode() != other.read_bytes():
         problems.append("the .ipynb is not as refresh writes it: make refresh")
     return problems
 
@@ -118,7 +130,11 @@ def parameters(source: Path) -> list[str]:
     if cells[0] is not tagged[0]:
         problems.append("the parameters cell is not the first code cell")
     lines = tagged[0].source.splitlines()
-    for node in ast.parse(tagged[0].source).body:
+    try:
+        body = ast.parse(tagged[0].source).body
+    except SyntaxError:
+        return [*problems, "the parameters cell is not Python"]
+    for node in body:
         line = lines[node.lineno - 1]
         if not isinstance(node, ast.Assign) or node.lineno != node.end_lineno:
             problems.append(f"not a one-line assignment among the parameters: {line}")
@@ -140,7 +156,7 @@ def magics(source: Path) -> list[str]:
             ast.parse(cell.source)
         except SyntaxError as error:
             problems.append(f"a cell is not plain Python: {error.text}")
-        tags = _FORBIDDEN_TAGS & set(cell.metadata.get("tags", []))
+        tags = sorted(set(cell.metadata.get("tags", [])) - _TAGS)
         problems += [f"the tag '{tag}' hides a cell from the tests" for tag in tags]
         if re.search(r"#\s*(NBVAL|PYTEST_VALIDATE)_", cell.source):
             problems.append("an NBVAL comment hides a cell from the tests")
@@ -148,49 +164,57 @@ def magics(source: Path) -> list[str]:
 
 
 def paths(source: Path) -> list[str]:
-    """No absolute path of somebody's machine, in cells or outputs."""
+    """No absolute path of somebody's machine, in cells, headers or outputs."""
     problems = []
     for cell in stored(source).cells:
-        texts = [cell.source]
+        texts = [cell.source, json.dumps(cell.metadata)]
         for output in cell.get("outputs", []):
             data = dict(output.get("data", {}))
             data.pop("image/svg+xml", None)  # path data, not paths
             texts.append(json.dumps(data) + str(output.get("text", "")))
-        for text in texts:
-            found = _ABSOLUTE.search(text)
-            if found:
-                problems.append(f"an absolute path: {text[found.start() :][:40]!r}")
+        problems += machine_paths("\n".join(texts))
     return problems
 
 
+def machine_paths(text: str) -> list[str]:
+    """Return a sentence for each path of a machine in a text."""
+    return [
+        f"an absolute path: {text[found.start() :][:40]!r}"
+        for found in ABSOLUTE.finditer(text)
+    ]
+
+
 def randomness(source: Path) -> list[str]:
-    """Every random number comes from `dplib.rng.stream`."""
+    """Every random number comes from `dplib.rng.stream`, seeded by a parameter."""
     problems = []
     for _, tree in _trees(stored(source)):
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names]
                 names.append(getattr(node, "module", None) or "")
-                if "random" in names or any("numpy.random" in name for name in names):
+                if {"random", "secrets", "importlib", "os"} & set(names) or any(
+                    "numpy.random" in name for name in names
+                ):
                     problems.append("imports a random module: use dplib.rng.stream")
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Attribute)
-                and node.value.attr == "random"
-                and node.attr != "Generator"
-            ):
-                problems.append(
-                    f"unseeded or unkeyed randomness 'random.{node.attr}': "
-                    "use dplib.rng.stream"
-                )
+            if isinstance(node, ast.Attribute):
+                owner = getattr(node.value, "id", "")
+                if node.attr == "random" and owner in ("np", "numpy"):
+                    problems.append(f"{owner}.random: use dplib.rng.stream")
             if isinstance(node, ast.Call):
-                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                keywords = {keyword.arg for keyword in node.keywords}
-                if name == "rvs" and "random_state" not in keywords:
-                    problems.append("scipy's rvs without random_state=rng")
-                if name == "default_rng":
-                    problems.append("default_rng: use dplib.rng.stream")
+                problems += _random_call(node)
     return problems
+
+
+def _random_call(node: ast.Call) -> list[str]:
+    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    states = [k.value for k in node.keywords if k.arg == "random_state"]
+    if name == "rvs" and (not states or isinstance(states[0], ast.Constant)):
+        return ["scipy's rvs without random_state=rng"]
+    if name in ("default_rng", "getattr", "__import__"):
+        return [f"{name}: use dplib.rng.stream"]
+    if name == "stream" and node.args and isinstance(node.args[0], ast.Constant):
+        return ["a seed that is no parameter: rng.stream(seed, ...)"]
+    return []
 
 
 def images(source: Path) -> list[str]:
@@ -198,10 +222,10 @@ def images(source: Path) -> list[str]:
     problems = []
     for cell, output in _outputs(stored(source)):
         data = output.get("data", {})
-        bitmaps = [
-            kind for kind in data if kind.startswith("image/") and "svg" not in kind
-        ]
+        bitmaps = [kind for kind in data if kind not in _TYPES]
         problems += [f"an output of type {kind}, which nbval skips" for kind in bitmaps]
+        if set(data) - {"text/plain"} and output.output_type != "display_data":
+            problems.append(f"a figure or verdict as {output.output_type}")
         if "image/svg+xml" not in data:
             continue
         svg = data["image/svg+xml"]
@@ -292,8 +316,13 @@ def budget(source: Path) -> list[str]:
     entry = noted.get(notebooks.name_of(source))
     if entry is None:
         return ["book/status.json does not know the notebook: make refresh"]
-    if entry["cpu_seconds"] > BUDGET_NOTEBOOK:
-        return [f"{entry['cpu_seconds']} CPU seconds, over {BUDGET_NOTEBOOK:g}"]
+    seconds = entry.get("cpu_seconds")
+    if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e6:
+        return [f"book/status.json: {seconds!r} CPU seconds: make refresh"]
+    if not re.fullmatch(r"[0-9a-f]{64}", str(entry.get("key"))):
+        return ["book/status.json: a key that is none: make refresh"]
+    if seconds > BUDGET_NOTEBOOK:
+        return [f"{seconds} CPU seconds, over {BUDGET_NOTEBOOK:g}"]
     return []
 
 
@@ -332,8 +361,14 @@ def book_problems(root: Path) -> list[str]:
             found.append(f"{path.relative_to(root)} has no .md beside it")
     names = {notebooks.name_of(path) for path in notebooks.find(root)}
     for path in sorted(folder.rglob("*.md")):
-        if path.stem != "index" and notebooks.name_of(path) not in names:
-            found.append(f"{path.relative_to(root)} is not named NN_topic.md")
+        place = path.relative_to(folder).with_suffix("").as_posix()
+        if path.stem != "index" and place not in names:
+            found.append(f"{path.relative_to(root)} is not named CHAPTER/NN_topic.md")
+    status = root / "book" / "status.json"
+    if status.is_file():
+        noted = json.loads(status.read_text(encoding="utf-8"))["notebooks"]
+        for name in sorted(set(noted) - names):
+            found.append(f"book/status.json knows {name}, which does not exist")
     for chapter, book in ledger.load_all(root).items():
         for claim in book.claims.values():
             if claim.notebook is not None and claim.notebook not in names:

@@ -5,6 +5,7 @@ each must have an entry. The *seal* keeps what the papers say from being changed
 by accident: an intended change is sealed anew (see CONTRIBUTING.md).
 """
 
+import dataclasses
 import json
 import re
 
@@ -122,3 +123,27 @@ def test_says_is_short_and_plain():
         for claim in book.claims.values():
             assert len(claim.says) <= 240, claim.id
             assert not set("\\$") & set(claim.says), claim.id
+
+
+def test_the_seal_holds_nothing_else():
+    sealed = json.loads(seal.path(ROOT).read_text(encoding="utf-8"))
+    ids = [claim_id for book in BOOK.values() for claim_id in book.claims]
+    assert set(sealed) == {*BOOK, *ids}
+
+
+def test_the_seal_notices_the_paper_and_the_order():
+    sealed = json.loads(seal.path(ROOT).read_text(encoding="utf-8"))
+    book = BOOK["truthful"]
+    paper = dataclasses.replace(book.paper, authors="Somebody else")
+    other = dataclasses.replace(book, paper=paper)
+    turned = dataclasses.replace(book, claims=dict(reversed(book.claims.items())))
+    for changed in (other, turned):
+        (found,) = seal.differences(sealed, changed)
+        assert "the paper's title, or the order, changed" in found
+
+
+def test_every_erratum_says_what_follows_from_it():
+    for book in BOOK.values():
+        for claim in book.claims.values():
+            if claim.verdict in ("corrected", "refuted") and not claim.printed:
+                assert claim.consequence, claim.id

@@ -1,5 +1,8 @@
 """Every notebook of the book passes every guard."""
 
+import json
+import re
+
 import guards
 import pytest
 from guards import GUARDS
@@ -28,3 +31,28 @@ def test_no_half_pair_no_lost_claim_no_chapter_over_budget():
     found = guards.book_problems(ROOT)
     if found:
         pytest.fail("\n".join(found), pytrace=False)
+
+
+def pages():
+    """Return every text of the book that a reader may see."""
+    folders = ("book", "notebooks")
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *(path for name in folders for path in sorted((ROOT / name).rglob("*.md"))),
+        *sorted((ROOT / "book" / "claims").glob("*.yml")),
+        ROOT / "book" / "status.json",
+        ROOT / "_config.yml",
+    ]
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+def test_no_path_of_a_machine_in_any_page(path):
+    assert guards.machine_paths(path.read_text(encoding="utf-8")) == []
+
+
+def test_status_is_of_the_locked_versions():
+    noted = json.loads((ROOT / "book" / "status.json").read_text(encoding="utf-8"))
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    for name, version in noted["versions"].items():
+        if name != "python":
+            assert re.search(rf"^{name}=={re.escape(version)} ", lock, re.M), name

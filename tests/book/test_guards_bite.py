@@ -4,6 +4,7 @@ One tiny book is executed once. Each test copies it, damages the copy in one
 way, and expects the right guard (by its words) to complain, or nbval to fail.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -190,6 +191,12 @@ def test_absolute_path_in_code(source):
         "from numpy import random as r",
         "import numpy.random as r",
         "from scipy.stats import norm\nnorm.rvs(size=3)",
+        "from scipy.stats import norm\nnorm.rvs(size=3, random_state=None)",
+        "import numpy as np\nr = np.random\nr.seed()",
+        'import numpy as np\ngetattr(np, "ran" + "dom")',
+        "import importlib",
+        "import os\nos.urandom(3)",
+        "from dplib import rng\nrng.stream(3, 'x')",
     ],
 )
 def test_unseeded_randomness(source, code):
@@ -197,11 +204,16 @@ def test_unseeded_randomness(source, code):
         cell_with(cells, "largest draw").source = code
 
     edit_cells(source, change)
-    assert re.search("random|rvs|default_rng", "\n".join(guards.randomness(source)))
+    found = "\n".join(guards.randomness(source))
+    assert re.search("random|rvs|default_rng|getattr|a seed that is no", found)
 
 
 @pytest.mark.parametrize(
-    "tag", ["nbval-skip", "nbval-ignore-output", "raises-exception", "skip-execution"]
+    "tag",
+    [
+        *("nbval-skip", "nbval-ignore-output", "raises-exception", "skip-execution"),
+        *("remove-output", "hide-output", "remove-cell", "my-tag"),
+    ],
 )
 def test_tag_that_hides_a_cell(source, tag):
     def hide(cells):
@@ -228,6 +240,111 @@ def test_bitmap_figure(source):
 
     edit_cells(source, swap)
     assert "image/png, which nbval skips" in complaints(source)
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/vnd.jupyter.widget-view+json", "text/latex", "image/jpeg"]
+)
+def test_output_of_a_type_that_nbval_skips(source, kind):
+    """The book would show it in the place of the figure."""
+
+    def add(cells):
+        cell_with(cells, "figures.show").outputs[0].data[kind] = "x"
+
+    edit_cells(source, add)
+    assert f"an output of type {kind}" in complaints(source)
+
+
+def test_output_shown_as_another_kind(source):
+    def change(cells):
+        cell = cell_with(cells, "check_value")
+        cell.outputs[0].output_type = "execute_result"
+        cell.outputs[0].execution_count = cell.execution_count
+
+    edit_cells(source, change)
+    assert "a figure or verdict as execute_result" in complaints(source)
+
+
+@pytest.mark.parametrize("place", ["top", "cell", "attachment", "output", "metadata"])
+def test_text_that_only_the_ipynb_has(source, place):
+    other = source.with_suffix(".ipynb")
+    raw = json.loads(other.read_text(encoding="utf-8"))
+    code = next(cell for cell in raw["cells"] if cell.get("outputs"))
+    if place == "top":
+        raw["foo"] = "secret"
+    elif place == "cell":
+        code["foo"] = "secret"
+    elif place == "attachment":
+        raw["cells"][0]["attachments"] = {"a.png": {"image/png": "x"}}
+    elif place == "output":
+        code["outputs"][0]["foo"] = "secret"
+    else:
+        raw["metadata"]["foo"] = "secret"
+    text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n"
+    other.write_text(text, encoding="utf-8")
+    assert "not as refresh writes it" in "\n".join(guards.pair(source))
+
+
+@pytest.mark.parametrize("suffix", [".md", ".ipynb"])
+def test_line_ends_of_another_system(source, suffix):
+    path = source.with_suffix(suffix)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    with contextlib.suppress(notebooks.NotebookError):
+        assert "not as refresh writes it" in "\n".join(guards.pair(source))
+
+
+def test_front_matter_is_refused_not_deleted(source):
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("---\n", "---\nmyst: {a: 1}\n", 1), encoding="utf-8")
+    with pytest.raises(notebooks.NotebookError, match="the header has 'myst'"):
+        notebooks.read_source(source)
+
+
+def test_parameters_that_are_not_python(source):
+    def spoil(cells):
+        cell_with(cells, "n = 2").source = "n = = 2"
+
+    edit_cells(source, spoil)
+    assert "the parameters cell is not Python" in complaints(source)
+
+
+def test_path_of_a_machine_in_alt_text(source):
+    def leak(cells):
+        cell = cell_with(cells, "figures.show")
+        cell.metadata.mystnb.image.alt = "from /home/somebody/plot"
+
+    edit_cells(source, leak)
+    assert "an absolute path: '/home/somebody" in complaints(source)
+
+
+@pytest.mark.parametrize(
+    "text", ["file:///home/a/b", "C:/Users/a", "C:\\Users\\a", "(/scratch/x)", "/srv/x"]
+)
+def test_paths_that_are_found(text):
+    assert guards.machine_paths(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["https://a.org/home/b", "notebooks/data/x", "../tmp/x", "a/b", "~/work/x"]
+)
+def test_paths_that_are_none_of_a_machine(text):
+    assert guards.machine_paths(text) == []
+
+
+def test_pair_in_a_nested_folder(source):
+    root = guards.root_of(source)
+    shutil.copytree(source.parent, root / "notebooks" / "x" / "truthful")
+    found = "\n".join(guards.book_problems(root))
+    assert "is not named CHAPTER/NN_topic.md" in found
+
+
+def test_status_of_a_notebook_that_does_not_exist(source):
+    path = guards.root_of(source) / "book" / "status.json"
+    noted = json.loads(path.read_text(encoding="utf-8"))
+    noted["notebooks"]["truthful/77_ghost"] = {"key": "0" * 64, "cpu_seconds": 1.0}
+    path.write_text(json.dumps(noted), encoding="utf-8")
+    found = "\n".join(guards.book_problems(guards.root_of(source)))
+    assert "knows truthful/77_ghost, which does not exist" in found
 
 
 def test_figure_that_is_not_canonical(source):
@@ -274,7 +391,14 @@ def test_not_in_the_contents(source):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(None, "does not know"), (91.0, "over 90")]
+    ("seconds", "words"),
+    [
+        (None, "does not know"),
+        (91.0, "over 90"),
+        (-5.0, "-5.0 CPU seconds"),
+        (float("nan"), "nan CPU seconds"),
+        ("1", "'1' CPU seconds"),
+    ],
 )
 def test_budget_of_a_notebook(source, seconds, words):
     path = guards.root_of(source) / "book" / "status.json"

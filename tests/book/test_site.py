@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 import yaml
 from devtools import Browser, find_chromium
 
+from dplib import notebooks
+from dplib.claims import MIME_TYPE
 from dplib.ledger import load_all
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -247,6 +250,21 @@ def test_the_scoreboard_shows_every_claim() -> None:
         if tag == "a" and "#claim-" in facts.get("href", "")
     ]
     assert len(jumps) == len(verdicts) - verdicts.count("open")
+
+
+@pytest.mark.parametrize("source", notebooks.find(ROOT), ids=notebooks.name_of)
+def test_every_stored_figure_and_verdict_is_on_its_page(source):
+    """A tag or an odd output could take one away in silence."""
+    page = SITE / "notebooks" / f"{notebooks.name_of(source)}.html"
+    html = page.read_text(encoding="utf-8")
+    stored = nbformat.read(source.with_suffix(".ipynb"), as_version=4)
+    outputs = [out for cell in stored.cells for out in cell.get("outputs", [])]
+    bundles = [out.get("data", {}) for out in outputs]
+    drawn = sum("image/svg+xml" in data for data in bundles)
+    assert len(re.findall(r"<img [^>]*\.svg", html)) >= drawn
+    for data in bundles:
+        if MIME_TYPE in data:
+            assert f'id="claim-{data[MIME_TYPE]["id"]}"' in html
 
 
 # -- the pages in a browser -----------------------------------------------------------
