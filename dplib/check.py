@@ -13,25 +13,31 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection
-from typing import Any, NoReturn
+from collections.abc import Collection, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "array",
+    "ascending",
+    "entries",
     "finite",
     "fail",
+    "instance",
     "integer",
     "member",
     "nonnegative",
     "positive",
     "probability",
+    "sequence",
     "unit_interval",
 ]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Kind = TypeVar("Kind")
 
 
 def fail(
@@ -49,7 +55,8 @@ def fail(
         What the argument must be: completes "must be ...".
     got : object
         What it was; shown by ``repr``, cut at 80 characters. A numpy scalar is
-        shown as the Python number it holds.
+        shown as the Python number it holds, and what has no ``repr`` (an
+        integer of thousands of digits) by the name of its type.
     error : type of Exception
         ``ValueError`` unless the type of the argument is at fault.
 
@@ -66,7 +73,10 @@ def fail(
     ValueError: The 'epsilon' parameter of laplace_scale must be a positive \
 finite float. Got -1 instead.
     """
-    shown = repr(got.item() if isinstance(got, np.generic) else got)
+    try:
+        shown = repr(got.item() if isinstance(got, np.generic) else got)
+    except Exception:  # whatever it is: the sentence must come out
+        shown = f"a value of type {type(got).__name__} that cannot be printed"
     shown = " ".join(shown.split())
     if len(shown) > 80:
         shown = shown[:77] + "..."
@@ -209,6 +219,96 @@ def member(name: str, value: Any, where: str, allowed: Collection[str]) -> str:
     return value
 
 
+def instance(name: str, value: object, where: str, kind: type[Kind]) -> Kind:
+    """Return `value` if it is an object of the class `kind`.
+
+    Examples
+    --------
+    >>> instance("word", "full", "f", str)
+    'full'
+    >>> instance("word", None, "f", str)
+    Traceback (most recent call last):
+    ...
+    TypeError: The 'word' parameter of f must be a str. Got None instead.
+    """
+    if not isinstance(value, kind):
+        word = kind.__name__
+        article = "an" if word[0] in "AEIOU" else "a"
+        fail(name, where, f"{article} {word}", value, TypeError)
+    return value
+
+
+def sequence(
+    name: str, value: object, where: str, kind: type[Kind]
+) -> tuple[Kind, ...]:
+    """Return `value` as a tuple if it is a list or tuple of at least one `kind`.
+
+    A generator is refused: it could be read only once.
+
+    Examples
+    --------
+    >>> sequence("words", ["a", "b"], "f", str)
+    ('a', 'b')
+    """
+    must = f"a sequence of at least one {kind.__name__}"
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        fail(name, where, must, value, TypeError)
+    if len(value) == 0:
+        fail(name, where, must, value)
+    for one in value:
+        if not isinstance(one, kind):
+            fail(name, where, f"a sequence of {kind.__name__} objects", one, TypeError)
+    return tuple(value)
+
+
+def entries(name: str, value: ArrayLike, where: str, must: str) -> NDArray[Any]:
+    """Return `value` as numpy reads it, its numbers not yet looked at.
+
+    Refused, with "must be `must`", are rows of different lengths. Masked entries
+    are refused too: numpy would drop the mask and count what it hides.
+
+    Examples
+    --------
+    >>> entries("x", [[1, 2], [3, 4]], "f", "an array").shape
+    (2, 2)
+    """
+    if np.ma.is_masked(value):
+        fail(name, where, "an array without masked entries", value)
+    try:
+        return np.asarray(value)
+    except ValueError:  # rows of different lengths
+        fail(name, where, must, value)
+
+
+def ascending(
+    name: str, value: ArrayLike, where: str, *, high: int | None = None
+) -> IntArray:
+    """Return `value` as a vector of one or more ascending integers from 0 on.
+
+    Examples
+    --------
+    >>> ascending("record", [0, 10], "f", high=10)
+    array([ 0, 10])
+    >>> ascending("record", [7, 3], "f", high=10)
+    Traceback (most recent call last):
+    ...
+    ValueError: The 'record' parameter of f must be ascending numbers between 0 \
+and 10. Got [7, 3] instead.
+    """
+    must = "a one-dimensional array of integers"
+    raw = entries(name, value, where, must)
+    if raw.ndim != 1 or raw.size == 0 or raw.dtype.kind not in "iu":
+        fail(name, where, must, value)
+    top = np.iinfo(np.int64).max if high is None else high
+    must = "ascending numbers from 0 on"
+    if high is not None:
+        must = f"ascending numbers between 0 and {high}"
+    # Compared, not subtracted: a difference of unsigned integers wraps around.
+    if raw.min() < 0 or raw.max() > top or np.any(raw[1:] <= raw[:-1]):
+        fail(name, where, must, value)
+    return raw.astype(np.int64)
+
+
 def array(
     name: str, value: ArrayLike, where: str, *, shape: tuple[int | None, ...]
 ) -> FloatArray:
@@ -233,7 +333,7 @@ def array(
     TypeError
         If `value` is not numeric.
     ValueError
-        If its shape is another, or a number is not finite.
+        If its shape is another, an entry is masked, or a number is not finite.
 
     Examples
     --------
@@ -248,10 +348,7 @@ Got an array of shape (2,) instead.
     letters = ["any" if axis is None else str(axis) for axis in shape]
     wanted = "(" + ", ".join(letters) + ("," if len(shape) == 1 else "") + ")"
     must = f"an array of shape {wanted}"
-    try:
-        raw = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        fail(name, where, must, value)
+    raw = entries(name, value, where, must)
     if raw.dtype.kind not in "iuf":
         fail(name, where, "an array of real numbers", value, TypeError)
     if raw.ndim != len(shape) or any(

@@ -26,7 +26,8 @@ __all__ = ["stream"]
 def _words(part: str | int) -> tuple[int, ...]:
     """One part of a key as 32-bit words, a tag first to keep the kinds apart."""
     if isinstance(part, str):
-        digest = hashlib.sha256(part.encode("utf-8")).digest()
+        # Lone surrogates, as in some file names, are allowed: any text is a key.
+        digest = hashlib.sha256(part.encode("utf-8", "surrogatepass")).digest()
         return (1, *(int.from_bytes(digest[i : i + 4], "big") for i in (0, 4, 8, 12)))
     number = check.integer("key", part, "stream", low=0, high=2**64 - 1)
     return (0, number >> 32, number & 0xFFFFFFFF)

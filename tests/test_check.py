@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from decimal import Decimal
 from fractions import Fraction
 
@@ -153,3 +154,48 @@ def test_a_longer_float_that_overflows_is_refused_without_a_warning() -> None:
     value = np.array([np.finfo(np.longdouble).max])
     with pytest.raises(ValueError, match="an array of finite numbers"):
         check.array("x", value, "f", shape=(1,))
+
+
+def test_fail_when_the_value_cannot_be_printed() -> None:
+    # repr of an integer with more than 4300 digits raises: a raw error came out.
+    with pytest.raises(ValueError, match=r"Got a value of type int that cannot"):
+        check.positive("x", 10**5000, "f")
+
+
+def test_masked_entries_are_refused() -> None:
+    # numpy drops the mask, and the hidden number counted.
+    value = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+    with pytest.raises(ValueError, match="an array without masked entries"):
+        check.array("x", value, "f", shape=(None,))
+    bare = np.ma.masked_array([1.0, 2.0], mask=[False, False])
+    assert check.array("x", bare, "f", shape=(2,)).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int8])
+def test_unsigned_record(kind) -> None:
+    # A difference of unsigned integers wraps around: [7, 3, 9] passed.
+    with pytest.raises(ValueError, match="ascending numbers between 0 and 10"):
+        check.ascending("record", np.array([7, 3, 9], kind), "f", high=10)
+    good = check.ascending("record", np.array([3, 7, 9], kind), "f", high=10)
+    assert good.tolist() == [3, 7, 9]
+    assert good.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "value", [[], 3, [[1]], [0.5], [[1], [1, 2]], [2**64 - 1], [-1], [3, 3], None]
+)
+def test_what_is_no_ascending_vector(value) -> None:
+    with pytest.raises(ValueError, match="The 'record' parameter of f must be"):
+        check.ascending("record", value, "f")
+
+
+def test_instances_and_sequences() -> None:
+    assert check.instance("word", "a", "f", str) == "a"
+    with pytest.raises(TypeError, match=r"must be an Integral\. Got 'a'"):
+        check.instance("n", "a", "f", numbers.Integral)
+    assert check.sequence("words", ("a", "b"), "f", str) == ("a", "b")
+    for value in (3, None, "ab", (word for word in "ab"), ["a", 1]):
+        with pytest.raises(TypeError, match="The 'words' parameter of f must be a seq"):
+            check.sequence("words", value, "f", str)
+    with pytest.raises(ValueError, match="a sequence of at least one str"):
+        check.sequence("words", [], "f", str)

@@ -94,3 +94,8 @@ def test_keys_out_of_range(part) -> None:
 def test_negative_seed() -> None:
     with pytest.raises(ValueError, match="The 'seed' parameter of stream"):
         stream(-1)
+
+
+def test_a_key_with_a_lone_surrogate() -> None:
+    # Such text, which a file name may hold, raised a raw UnicodeEncodeError.
+    assert stream(1, "\ud800").random() != stream(1, "\ud801").random()

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplib import check
-from dplib.privacy._numeric import real_array, round_up
+from dplib.privacy._numeric import exact, real_array, round_up
 
 __all__ = ["NORMS", "Adjacency"]
 
@@ -48,6 +48,7 @@ class Adjacency:
         ("hamming" counts the entries that differ).
     radius : float
         Largest distance of adjacent data, positive, in the data's own unit.
+        A number that no float equals (1/3) is rounded up.
 
     Raises
     ------
@@ -79,11 +80,13 @@ class Adjacency:
             if not word.strip():
                 check.fail(field, "Adjacency", "a non-empty string", word)
         check.member("norm", self.norm, "Adjacency", NORMS)
-        radius = check.positive("radius", self.radius, "Adjacency")
-        object.__setattr__(self, "radius", radius)
+        check.positive("radius", self.radius, "Adjacency")
+        object.__setattr__(self, "radius", round_up(exact(self.radius)))
 
     def distance(self, x: ArrayLike, y: ArrayLike) -> float:
         """Return the distance of two data arrays of the same shape.
+
+        To rounding; inf if it is larger than any float.
 
         Raises
         ------
@@ -92,14 +95,19 @@ class Adjacency:
         """
         first = real_array("x", x, "Adjacency.distance")
         second = check.array("y", y, "Adjacency.distance", shape=first.shape)
-        gaps = np.abs(first - second).ravel()
+        if self.norm == "hamming":
+            # As given: integers above 2^53 may differ and be the same float.
+            return float(np.count_nonzero(np.asarray(x) != np.asarray(y)))
+        with np.errstate(over="ignore"):
+            gaps = np.abs(first - second).ravel()
         if self.norm == "l1":
-            return math.fsum(gaps)
+            try:
+                return math.fsum(gaps)
+            except OverflowError:
+                return math.inf
         if self.norm == "l2":
             return math.hypot(*gaps)
-        if self.norm == "linf":
-            return float(np.max(gaps, initial=0.0))
-        return float(np.count_nonzero(gaps))
+        return float(np.max(gaps, initial=0.0))
 
     def relates(self, x: ArrayLike, y: ArrayLike) -> bool:
         """Say whether two data arrays are adjacent (distance in floating point)."""

@@ -6,7 +6,8 @@ releases and return the release of everything together; they are *adaptive*:
 each mechanism may be chosen from what the earlier ones gave out. (Post-processing
 one release is free, but it never merges several releases into one.)
 
-Notation: (epsilon_j, delta_j) of release j, fixed in advance for all j.
+Notation: (epsilon_j, delta_j) of release j, fixed in advance for all j. What is
+returned is never below the exact value of its formula.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dplib import check
-from dplib.privacy._numeric import log1mexp, round_up
+from dplib.privacy._numeric import UNIT, exact, log1mexp, round_up
 from dplib.privacy.adjacency import Adjacency
 
 __all__ = [
@@ -37,9 +38,10 @@ class Release:
     name : str
         What is released.
     epsilon : float
-        0 or greater, finite.
+        0 or greater, finite. A number that no float equals (1/3) is rounded up.
     delta : float
-        Between 0 and 1; 0 (pure differential privacy) unless given.
+        Between 0 and 1; 0 (pure differential privacy) unless given. Rounded up
+        likewise.
     adjacency : Adjacency
         The pairs of data for which it holds. There is no default.
 
@@ -62,11 +64,11 @@ class Release:
 
     def __post_init__(self) -> None:
         _check_name(self.name, "Release")
-        epsilon = check.nonnegative("epsilon", self.epsilon, "Release")
-        delta = check.probability("delta", self.delta, "Release")
-        _check_adjacency(self.adjacency, "Release")
-        object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "delta", delta)
+        check.nonnegative("epsilon", self.epsilon, "Release")
+        check.probability("delta", self.delta, "Release")
+        check.instance("adjacency", self.adjacency, "Release", Adjacency)
+        object.__setattr__(self, "epsilon", round_up(exact(self.epsilon)))
+        object.__setattr__(self, "delta", round_up(exact(self.delta)))
 
 
 def basic_composition(releases: Sequence[Release], *, name: str) -> Release:
@@ -96,13 +98,13 @@ def basic_composition(releases: Sequence[Release], *, name: str) -> Release:
     >>> both.epsilon, both.delta
     (0.75, 1e-06)
     """
-    adjacency = _common_adjacency(releases, "basic_composition")
+    releases = _same_neighbours(releases, "basic_composition")
     delta = sum((Fraction(one.delta) for one in releases), Fraction(0))
     return Release(
         name=name,
         epsilon=round_up(sum((Fraction(one.epsilon) for one in releases), Fraction(0))),
         delta=min(1.0, round_up(delta)),
-        adjacency=adjacency,
+        adjacency=releases[0].adjacency,
     )
 
 
@@ -135,12 +137,12 @@ def parallel_composition(releases: Sequence[Release], *, name: str) -> Release:
     >>> parallel_composition(parts, name="both").epsilon
     0.5
     """
-    adjacency = _common_adjacency(releases, "parallel_composition")
+    releases = _same_neighbours(releases, "parallel_composition")
     return Release(
         name=name,
         epsilon=max(one.epsilon for one in releases),
         delta=max(one.delta for one in releases),
-        adjacency=adjacency,
+        adjacency=releases[0].adjacency,
     )
 
 
@@ -148,7 +150,8 @@ def group_privacy(release: Release, *, size: int) -> Release:
     """Return what a release promises to data that are `size` adjacent steps apart.
 
     Chaining the definition over the steps gives epsilon' = size epsilon and
-    delta' = delta (1 + e^epsilon + ... + e^((size - 1) epsilon)), at most 1.
+    delta' = delta (1 + e^epsilon + ... + e^((size - 1) epsilon)), at most 1. Both
+    are rounded up.
 
     Parameters
     ----------
@@ -162,7 +165,7 @@ def group_privacy(release: Release, *, size: int) -> Release:
     Raises
     ------
     TypeError, ValueError
-        If `size` is not as above, or epsilon' overflows.
+        If an argument is not as above, or epsilon' overflows.
 
     Examples
     --------
@@ -171,16 +174,26 @@ def group_privacy(release: Release, *, size: int) -> Release:
     >>> group.epsilon, group.adjacency.radius
     (1.5, 3.0)
     """
+    check.instance("release", release, "group_privacy", Release)
     size = check.integer("size", size, "group_privacy", low=1)
     epsilon = round_up(size * Fraction(release.epsilon))
     delta = release.delta
     if delta > 0.0 and release.epsilon == 0.0:
         delta = round_up(size * Fraction(delta))
-    elif delta > 0.0:
+    elif delta > 0.0 and size > 1:
         step = release.epsilon
         # log of expm1(epsilon) / expm1(step), for exponents of any size.
-        log_sum = epsilon + log1mexp(-epsilon) - step - log1mexp(-step)
-        delta = math.exp(min(0.0, math.log(delta) + float(log_sum)))
+        terms = [
+            math.log(delta),
+            epsilon,
+            float(log1mexp(-epsilon)),
+            -step,
+            -float(log1mexp(-step)),
+        ]
+        # What the terms may have lost by rounding, and their sum.
+        allowance = 4.0 * UNIT * (1.0 + math.fsum(abs(term) for term in terms))
+        log_delta = min(0.0, math.fsum(terms) + allowance)
+        delta = math.nextafter(math.exp(log_delta), math.inf)
     return Release(
         name=f"{release.name} (group of {size})",
         epsilon=epsilon,
@@ -194,18 +207,10 @@ def _check_name(name: object, where: str) -> None:
         check.fail("name", where, "a string", name, TypeError)
 
 
-def _check_adjacency(adjacency: object, where: str) -> None:
-    if not isinstance(adjacency, Adjacency):
-        check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
-
-
-def _common_adjacency(releases: Sequence[Release], where: str) -> Adjacency:
-    if not releases:
-        check.fail("releases", where, "a sequence of at least one", releases)
-    for one in releases:
-        if not isinstance(one, Release):
-            check.fail("releases", where, "Release objects", one, TypeError)
-        if one.adjacency != releases[0].adjacency:
+def _same_neighbours(releases: object, where: str) -> tuple[Release, ...]:
+    checked = check.sequence("releases", releases, where, Release)
+    for one in checked:
+        if one.adjacency != checked[0].adjacency:
             must = "all with respect to the same adjacency"
             check.fail("releases", where, must, one.adjacency.name)
-    return releases[0].adjacency
+    return checked

@@ -18,7 +18,8 @@ checks of mechanisms, leakage between laws of a swarm, and audits go through it.
 Laws are checked: logsumexp of each must be 0 within `NORMALISATION_TOLERANCE`.
 A law that is cut off keeps its lost mass in one extra outcome, or is refused.
 Arguments are keyword-only, since P and Q in the wrong order give another
-number that looks right.
+number that looks right. Values are exact up to rounding, to nearest: none is
+rounded up, as a claim would be.
 """
 
 from __future__ import annotations
@@ -73,10 +74,7 @@ def log_law(name: str, value: ArrayLike, where: str) -> FloatArray:
     array([  0., -inf])
     """
     must = "an array of log probabilities along its last axis"
-    try:
-        raw = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        check.fail(name, where, must, value)
+    raw = check.entries(name, value, where, must)
     if raw.dtype.kind not in "iuf":
         check.fail(name, where, must, value, TypeError)
     if raw.ndim == 0 or raw.size == 0:
@@ -186,7 +184,7 @@ def log_hockey_stick(
     """
     p, q = _pair(log_p, log_q, "log_hockey_stick")
     levels = real_array("epsilon", epsilon, "log_hockey_stick", low=0.0)
-    return _log_hockey_stick(p, _loss(p, q), levels)
+    return curve_of_loss(p, _loss(p, q), levels)
 
 
 def hockey_stick(*, log_p: ArrayLike, log_q: ArrayLike, epsilon: ArrayLike) -> Floats:
@@ -202,7 +200,7 @@ def hockey_stick(*, log_p: ArrayLike, log_q: ArrayLike, epsilon: ArrayLike) -> F
     """
     p, q = _pair(log_p, log_q, "hockey_stick")
     levels = real_array("epsilon", epsilon, "hockey_stick", low=0.0)
-    result: Floats = np.exp(_log_hockey_stick(p, _loss(p, q), levels))
+    result: Floats = np.exp(curve_of_loss(p, _loss(p, q), levels))
     return result
 
 
@@ -260,7 +258,11 @@ def _loss(p: FloatArray, q: FloatArray) -> FloatArray:
     return np.where(both_zero, 0.0, p) - np.where(both_zero, 0.0, q)
 
 
-def _log_hockey_stick(p: FloatArray, loss: FloatArray, levels: FloatArray) -> Floats:
+def curve_of_loss(p: FloatArray, loss: FloatArray, levels: FloatArray) -> Floats:
+    """Return log delta from log p and the loss, for who knows the loss exactly.
+
+    As `log_hockey_stick`; arguments are not checked.
+    """
     curves = []
     for level in levels.ravel():
         terms = p + log1mexp(-np.maximum(loss - level, 0.0))
@@ -280,13 +282,17 @@ def _epsilon_at(p: FloatArray, q: FloatArray, loss: FloatArray, delta: float) ->
         loss.reshape(-1, outcomes),
         strict=True,
     )
-    values = [_invert(*row, log_delta) for row in rows]
+    values = [invert_curve(*row, log_delta) for row in rows]
     result: Floats = np.array(values).reshape(p.shape[:-1])[()]
     return result
 
 
-def _invert(p: FloatArray, q: FloatArray, loss: FloatArray, log_delta: float) -> float:
+def invert_curve(
+    p: FloatArray, q: FloatArray, loss: FloatArray, log_delta: float
+) -> float:
     """Invert one hockey-stick curve; the pieces are found from the right.
+
+    As `epsilon_at`, for one pair of laws and their loss; not checked.
 
     Let L_1 >= L_2 >= ... be the positive finite losses and Q_k the mass under
     Q of the first k. Then delta(L_1) is the mass that only P allows, and from

@@ -12,7 +12,7 @@ not below the exact one, and the ratio of the two says what the claim wastes.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplib import check
 from dplib.privacy._numeric import FloatArray, Floats, real_array
@@ -39,7 +39,7 @@ def worst_epsilon(
     -------
     float
         The least epsilon for which the mechanism is (epsilon, delta)-DP with
-        respect to these pairs; inf if there is none.
+        respect to these pairs, to rounding (to nearest); inf if there is none.
 
     Raises
     ------
@@ -101,10 +101,7 @@ def _table(
     if laws.ndim != 2:
         check.fail("log_laws", where, "an array with two axes", log_laws)
     must = f"an array of shape (m, 2), m >= 1, of integers below {len(laws)}"
-    try:
-        table: NDArray[np.int_] = np.asarray(pairs)
-    except ValueError:  # rows of different lengths
-        check.fail("pairs", where, must, pairs)
+    table = check.entries("pairs", pairs, where, must)
     if table.dtype.kind not in "iu":
         check.fail("pairs", where, must, pairs, TypeError)
     if table.ndim != 2 or table.shape[1] != 2 or len(table) == 0:

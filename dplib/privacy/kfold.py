@@ -19,6 +19,9 @@ epsilon that is the paper's
 
 Advanced composition (Dwork, Rothblum and Vadhan 2010; Dwork and Roth 2014,
 Theorem 3.20) is simpler, holds for (epsilon, delta)-DP, and is looser.
+
+The releases returned here are claims: epsilon and delta are never below the exact
+values of these formulas. `optimal_log_delta` is a curve, rounded to nearest.
 """
 
 from __future__ import annotations
@@ -31,11 +34,24 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
 from dplib import check
-from dplib.privacy._numeric import FloatArray, Floats, round_up
+from dplib.privacy._numeric import (
+    UNIT,
+    FloatArray,
+    Floats,
+    enlarge,
+    exact,
+    real_array,
+    round_up,
+)
 from dplib.privacy.composition import Release
-from dplib.privacy.divergence import epsilon_at, log_hockey_stick
+from dplib.privacy.divergence import curve_of_loss, invert_curve
 
 __all__ = ["advanced_composition", "optimal_composition", "optimal_log_delta"]
+
+MOST_RELEASES = 10**7
+"""Largest count k of the optimal rule: its laws have k + 1 outcomes."""
+MOST_LOSS = 1e6
+"""Largest k epsilon of the optimal rule: its logs keep ten digits after the point."""
 
 
 def optimal_log_delta(release: Release, *, count: int, epsilon: ArrayLike) -> Floats:
@@ -44,16 +60,17 @@ def optimal_log_delta(release: Release, *, count: int, epsilon: ArrayLike) -> Fl
     Parameters
     ----------
     release : Release
-        One of the releases; its delta must be 0.
+        One of the releases; its delta must be 0, and k epsilon at most 1e6.
     count : int
-        Number k of releases, 1 or more. Time and memory grow with k.
+        Number k of releases, 1 to 10^7. Time and memory grow with k.
     epsilon : array_like
         Epsilon of the whole, 0 or greater, any shape.
 
     Returns
     -------
     numpy.ndarray or float
-        Of the shape of `epsilon`; -inf from k epsilon on.
+        Of the shape of `epsilon`; -inf from k epsilon on. Rounded to nearest,
+        with an absolute error of about 1e-15 (k log k + k epsilon).
 
     Raises
     ------
@@ -68,8 +85,11 @@ def optimal_log_delta(release: Release, *, count: int, epsilon: ArrayLike) -> Fl
     >>> print(np.exp(optimal_log_delta(one, count=2, epsilon=0.0)).round(12))
     0.5
     """
-    log_p, log_q = _responses(release, count, "optimal_log_delta")
-    return log_hockey_stick(log_p=log_p, log_q=log_q, epsilon=epsilon)
+    where = "optimal_log_delta"
+    step, k = _pure(release, count, where)
+    levels = real_array("epsilon", epsilon, where, low=0.0)
+    log_p, _, loss, _ = _responses(step, k, where)
+    return curve_of_loss(log_p, loss, levels)
 
 
 def optimal_composition(
@@ -80,9 +100,10 @@ def optimal_composition(
     Parameters
     ----------
     release : Release
-        One of the releases; its delta must be 0.
+        One of the releases; its delta must be 0, and k epsilon at most 1e6
+        (unless `delta` is 0 or 1).
     count : int
-        Number k of releases, 1 or more.
+        Number k of releases, 1 to 10^7.
     delta : float
         Allowed delta of the whole, between 0 and 1.
     name : str
@@ -91,8 +112,10 @@ def optimal_composition(
     Returns
     -------
     Release
-        No smaller epsilon holds for all mechanisms of this kind; computed to
-        rounding.
+        No smaller epsilon holds for all mechanisms of this kind. The returned
+        one is k epsilon, rounded up, at delta = 0; elsewhere it is the least
+        for a delta that is smaller than `delta` by an allowance for rounding,
+        a relative 1e-15 (k log k + k epsilon + |log delta|) or so.
 
     Raises
     ------
@@ -108,8 +131,20 @@ def optimal_composition(
     >>> round(whole.epsilon, 4)
     4.7746
     """
-    log_p, log_q = _responses(release, count, "optimal_composition")
-    epsilon = float(epsilon_at(log_p=log_p, log_q=log_q, delta=delta))
+    where = "optimal_composition"
+    step, k = _pure(release, count, where)
+    check.probability("delta", delta, where)
+    allowed = -round_up(-exact(delta))
+    epsilon = round_up(k * exact(step))
+    if allowed == 1.0:
+        epsilon = 0.0
+    elif allowed > 0.0:
+        log_p, log_q, loss, error = _responses(step, k, where)
+        log_delta = math.log(allowed)
+        error += 16.0 * UNIT * abs(log_delta)  # logs of this size are subtracted
+        least = invert_curve(log_p, log_q, loss, log_delta - error)
+        # The loss, its sum with a logarithm and that logarithm are rounded too.
+        epsilon = min(epsilon, enlarge(least, 8) if least > 0.0 else 0.0)
     return Release(name=name, epsilon=epsilon, delta=delta, adjacency=release.adjacency)
 
 
@@ -120,14 +155,15 @@ def advanced_composition(
 
     epsilon' = epsilon sqrt(2 k log(1/slack)) + k epsilon (e^epsilon - 1) and
     delta' = k delta + slack. For few or weak releases this exceeds the plain
-    sum k epsilon (`dplib.privacy.composition.basic_composition`).
+    sum k epsilon (`dplib.privacy.composition.basic_composition`). Both are
+    rounded up.
 
     Parameters
     ----------
     release : Release
         One of the releases.
     count : int
-        Number k of releases, 1 or more.
+        Number k of releases, 1 to 2^53.
     slack : float
         Delta that is given up for the smaller epsilon, strictly between 0 and 1.
     name : str
@@ -147,37 +183,49 @@ def advanced_composition(
     >>> round(whole.epsilon, 4)
     6.3082
     """
-    release = _release(release, "advanced_composition")
-    k = check.integer("count", count, "advanced_composition", low=1)
-    slack = check.unit_interval("slack", slack, "advanced_composition")
+    where = "advanced_composition"
+    check.instance("release", release, where, Release)
+    k = check.integer("count", count, where, low=1, high=2**53)
+    slack = check.unit_interval("slack", slack, where)
     step = release.epsilon
-    drift = k * step * float(np.expm1(step)) if step < 700.0 else math.inf
+    drift = k * step * math.expm1(step) if step < 700.0 else math.inf
+    epsilon = step * math.sqrt(-2.0 * k * math.log(slack)) + drift
     return Release(
         name=name,
-        epsilon=step * math.sqrt(-2.0 * k * math.log(slack)) + drift,
+        # Ten operations, each off by at most a unit in the last place.
+        epsilon=enlarge(epsilon, 12) if step > 0.0 else 0.0,
         delta=min(1.0, round_up(k * Fraction(release.delta) + Fraction(slack))),
         adjacency=release.adjacency,
     )
 
 
-def _responses(
-    release: Release, count: int, where: str
-) -> tuple[FloatArray, FloatArray]:
-    """Log laws of the number of wrong answers among k randomised responses."""
-    epsilon = _release(release, where).epsilon
+def _pure(release: Release, count: int, where: str) -> tuple[float, int]:
+    """Check the arguments that the optimal rules share."""
+    check.instance("release", release, where, Release)
     if release.delta != 0.0:
         check.fail("release", where, "pure (its delta must be 0)", release.delta)
-    k = check.integer("count", count, where, low=1)
+    k = check.integer("count", count, where, low=1, high=MOST_RELEASES)
+    return release.epsilon, k
+
+
+def _responses(
+    epsilon: float, k: int, where: str
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Log laws p and q of the number of wrong answers, and their loss.
+
+    The loss is (k - 2 l) epsilon as it stands: a difference of the two logs would
+    have lost it to rounding where epsilon is tiny or huge. The last number bounds
+    the rounding error of the logs, and so the relative one of delta.
+    """
+    if not k * epsilon <= MOST_LOSS:
+        must = f"one whose epsilon times 'count' is at most {MOST_LOSS:g}"
+        check.fail("release", where, must, epsilon)
     wrong = np.arange(k + 1.0)
-    log_p = gammaln(k + 1.0) - gammaln(wrong + 1.0) - gammaln(k - wrong + 1.0)
-    log_p = log_p + (k - wrong) * epsilon
+    loss = (k - 2.0 * wrong) * epsilon
+    log_choices = gammaln(k + 1.0) - gammaln(wrong + 1.0) - gammaln(k - wrong + 1.0)
+    log_p = log_choices + (k - wrong) * epsilon
     # Normalised by its own sum: (1 + e^epsilon)^k would bring its own rounding.
-    log_p = log_p - logsumexp(log_p)
-    log_q: FloatArray = log_p - (k - 2.0 * wrong) * epsilon
-    return log_p, log_q
-
-
-def _release(release: object, where: str) -> Release:
-    if not isinstance(release, Release):
-        check.fail("release", where, "a Release", release, TypeError)
-    return release
+    total = float(logsumexp(log_p))
+    log_p, log_q = log_p - total, log_choices + wrong * epsilon - total
+    error = 16.0 * UNIT * (float(gammaln(k + 1.0)) + k + k * epsilon)
+    return log_p, log_q, loss, error

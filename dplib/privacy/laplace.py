@@ -19,13 +19,12 @@ the sampler here is for simulation: it is not formally private.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dplib import check
-from dplib.privacy._numeric import FloatArray, Floats, real_array, round_up
+from dplib.privacy._numeric import FloatArray, Floats, exact, real_array, round_up
 
 __all__ = [
     "laplace_epsilon",
@@ -68,9 +67,9 @@ def laplace_scale(*, sensitivity: float, epsilon: float) -> float:
     >>> 2.0 / laplace_scale(sensitivity=2.0, epsilon=0.3) <= 0.3
     True
     """
-    sensitivity = check.positive("sensitivity", sensitivity, "laplace_scale")
-    epsilon = check.positive("epsilon", epsilon, "laplace_scale")
-    scale = round_up(Fraction(sensitivity) / Fraction(epsilon))
+    check.positive("sensitivity", sensitivity, "laplace_scale")
+    check.positive("epsilon", epsilon, "laplace_scale")
+    scale = round_up(exact(sensitivity) / exact(epsilon))
     if math.isinf(scale):
         must = "large enough that sensitivity / epsilon is a finite float"
         check.fail("epsilon", "laplace_scale", must, epsilon)
@@ -97,9 +96,9 @@ def laplace_epsilon(*, sensitivity: float, scale: float) -> float:
     >>> laplace_epsilon(sensitivity=3.0, scale=6.0)
     0.5
     """
-    sensitivity = check.nonnegative("sensitivity", sensitivity, "laplace_epsilon")
-    scale = check.positive("scale", scale, "laplace_epsilon")
-    return round_up(Fraction(sensitivity) / Fraction(scale))
+    check.nonnegative("sensitivity", sensitivity, "laplace_epsilon")
+    check.positive("scale", scale, "laplace_epsilon")
+    return round_up(exact(sensitivity) / exact(scale))
 
 
 def laplace_log_density(x: ArrayLike, *, scale: ArrayLike) -> Floats:
@@ -117,6 +116,11 @@ def laplace_log_density(x: ArrayLike, *, scale: ArrayLike) -> Floats:
     numpy.ndarray or float
         ``-|x| / b - log(2 b)``, in the broadcast shape.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
     Examples
     --------
     >>> print(laplace_log_density(-2.0, scale=0.5))
@@ -124,6 +128,11 @@ def laplace_log_density(x: ArrayLike, *, scale: ArrayLike) -> Floats:
     """
     x = real_array("x", x, "laplace_log_density")
     scale = _scales(scale, "laplace_log_density")
+    try:
+        np.broadcast_shapes(x.shape, scale.shape)
+    except ValueError:
+        must = f"an array that broadcasts against shape {x.shape}"
+        check.fail("scale", "laplace_log_density", must, scale.tolist())
     result: Floats = -np.abs(x) / scale - np.log(2.0) - np.log(scale)
     return result
 

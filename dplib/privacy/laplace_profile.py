@@ -10,17 +10,27 @@ falls to -r where w >= Delta, and is linear between. Integrating it gives
 
 Supports the lower bounds on the privacy of Hale & Egerstedt's mechanism (arXiv
 1509.08161, Theorem 2). Idealised: real arithmetic, see `dplib.privacy.laplace`.
+All values are rounded to nearest, a few units in the last place, except that of
+`laplace_epsilon_at`, which is a claim and never below the exact one.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dplib import check
-from dplib.privacy._numeric import FloatArray, Floats, log1mexp, real_array
+from dplib.privacy._numeric import (
+    FloatArray,
+    Floats,
+    exact,
+    log1mexp,
+    real_array,
+    round_up,
+)
 
 __all__ = [
     "laplace_delta",
@@ -33,7 +43,7 @@ __all__ = [
 
 
 def laplace_delta(*, epsilon: ArrayLike, shift: float, scale: float) -> Floats:
-    """Return the exact delta(epsilon) of a scalar that moves by `shift`.
+    """Return delta(epsilon) of a scalar that moves by `shift`, in closed form.
 
     Parameters
     ----------
@@ -48,7 +58,9 @@ def laplace_delta(*, epsilon: ArrayLike, shift: float, scale: float) -> Floats:
     -------
     numpy.ndarray or float
         ``-expm1((epsilon - shift/scale) / 2)`` below shift/scale, 0 from there
-        on. The same in both directions, by symmetry of the noise.
+        on. The same in both directions, by symmetry of the noise. Rounded to
+        nearest: it may lie below the exact value, by a relative 1e-15 and the
+        rounding of shift/scale.
 
     Notes
     -----
@@ -84,6 +96,8 @@ def laplace_log_delta(*, epsilon: ArrayLike, shift: float, scale: float) -> Floa
 def laplace_epsilon_at(*, delta: float, shift: float, scale: float) -> float:
     """Return the least epsilon with delta(epsilon) <= `delta`, in closed form.
 
+    It is ``shift/scale + 2 log(1 - delta)``, at least 0, rounded up.
+
     Parameters
     ----------
     delta : float
@@ -98,11 +112,15 @@ def laplace_epsilon_at(*, delta: float, shift: float, scale: float) -> float:
     >>> laplace_epsilon_at(delta=1.0, shift=3.0, scale=1.0)
     0.0
     """
-    delta = check.probability("delta", delta, "laplace_epsilon_at")
-    ratio = _ratio(shift, scale, "laplace_epsilon_at")
-    if delta == 1.0:
+    check.probability("delta", delta, "laplace_epsilon_at")
+    allowed = -round_up(-exact(delta))
+    check.nonnegative("shift", shift, "laplace_epsilon_at")
+    check.positive("scale", scale, "laplace_epsilon_at")
+    if allowed == 1.0:
         return 0.0
-    return max(0.0, ratio + 2.0 * math.log1p(-delta))
+    # The logarithm may be off by a unit in its last place: two, towards zero.
+    saved = math.nextafter(math.nextafter(math.log1p(-allowed), 0.0), 0.0)
+    return round_up(max(Fraction(0), exact(shift) / exact(scale) + 2 * Fraction(saved)))
 
 
 def laplace_loss_atoms(*, shift: float, scale: float) -> tuple[FloatArray, FloatArray]:

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaincc, gammaln, logsumexp
 
 from dplib import check
-from dplib.privacy._numeric import FloatArray, Floats, real_array
+from dplib.privacy._numeric import FloatArray, Floats, exact, real_array, round_up
 
 __all__ = ["laplace_sum_log_density", "laplace_sum_loss", "laplace_sum_survival"]
 
@@ -111,8 +111,9 @@ def laplace_sum_survival(y: ArrayLike, *, scales: ArrayLike) -> Floats:
 def laplace_sum_loss(*, shift: float, scales: ArrayLike) -> float:
     """Return the supremum of the privacy loss when the sum is moved by `shift`.
 
-    It is ``|shift| / max(scales)``: the loss is monotone (log-concavity), and in
-    the tail only the largest scale is left. The same in both directions.
+    It is ``|shift| / max(scales)``, rounded up: the loss is monotone (the law is
+    log-concave), and in the tail only the largest scale is left. The same in both
+    directions.
 
     Parameters
     ----------
@@ -127,7 +128,9 @@ def laplace_sum_loss(*, shift: float, scales: ArrayLike) -> float:
     1.5
     """
     where = "laplace_sum_loss"
-    return abs(check.finite("shift", shift, where)) / float(_scales(scales, where)[-1])
+    check.finite("shift", shift, where)
+    largest = float(_scales(scales, where)[-1])
+    return round_up(abs(exact(shift)) / Fraction(largest))
 
 
 def _scales(scales: ArrayLike, where: str) -> FloatArray:

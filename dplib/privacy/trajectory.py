@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplib import check
-from dplib.privacy._numeric import FloatArray, real_array, round_up
+from dplib.privacy._numeric import FloatArray, exact, real_array, round_up
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.composition import Release
 
@@ -45,7 +45,8 @@ class LaplaceChannel:
         L: largest l1 change of the message per unit of l1 change of the data
         at that step, 0 or greater. It must hold for every earlier transcript.
     scale : float
-        b: scale of the noise on every entry of the message, positive.
+        b: scale of the noise on every entry of the message, positive. A number
+        that no float equals (1/3) is rounded down, and a sensitivity up.
 
     Raises
     ------
@@ -60,12 +61,10 @@ class LaplaceChannel:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             check.fail("name", "LaplaceChannel", "a string", self.name, TypeError)
-        sensitivity = check.nonnegative(
-            "sensitivity", self.sensitivity, "LaplaceChannel"
-        )
-        scale = check.positive("scale", self.scale, "LaplaceChannel")
-        object.__setattr__(self, "sensitivity", sensitivity)
-        object.__setattr__(self, "scale", scale)
+        check.nonnegative("sensitivity", self.sensitivity, "LaplaceChannel")
+        check.positive("scale", self.scale, "LaplaceChannel")
+        object.__setattr__(self, "sensitivity", round_up(exact(self.sensitivity)))
+        object.__setattr__(self, "scale", -round_up(-exact(self.scale)))
 
 
 def channel_release(channel: LaplaceChannel, *, adjacency: Adjacency) -> Release:
@@ -95,6 +94,7 @@ def channel_release(channel: LaplaceChannel, *, adjacency: Adjacency) -> Release
     >>> channel_release(message, adjacency=one).epsilon
     0.5
     """
+    check.instance("channel", channel, "channel_release", LaplaceChannel)
     radius = _l1_radius(adjacency, "channel_release")
     return Release(
         name=channel.name,
@@ -151,7 +151,7 @@ def laplace_budget(
     >>> laplace_budget(messages, adjacency=one, name="to all others").epsilon
     1.25
     """
-    _check_channels(channels, "laplace_budget")
+    channels = check.sequence("channels", channels, "laplace_budget", LaplaceChannel)
     radius = _l1_radius(adjacency, "laplace_budget")
     return Release(
         name=name, epsilon=round_up(radius * _per_unit(channels)), adjacency=adjacency
@@ -173,9 +173,10 @@ def laplace_spending(
     Returns
     -------
     numpy.ndarray, shape (rounds,)
-        Largest possible privacy loss of each round. Their sum bounds the loss
-        of the horizon, and stays within `laplace_budget` exactly if the
-        distances sum to at most the adjacency's radius.
+        Largest possible privacy loss of each round, each rounded up; inf where
+        it overflows. Their sum bounds the loss of the horizon, and (but for
+        that rounding) stays within `laplace_budget` exactly if the distances
+        sum to at most the adjacency's radius.
 
     Raises
     ------
@@ -188,12 +189,12 @@ def laplace_spending(
     >>> print(laplace_spending([message], distances=[2.0, 1.0, 0.0]))
     [1.  0.5 0. ]
     """
-    _check_channels(channels, "laplace_spending")
+    channels = check.sequence("channels", channels, "laplace_spending", LaplaceChannel)
     steps = real_array("distances", distances, "laplace_spending", low=0.0)
     if steps.ndim != 1:
         check.fail("distances", "laplace_spending", "an array with one axis", distances)
-    spent: FloatArray = steps * np.float64(round_up(_per_unit(channels)))
-    return spent
+    rate = _per_unit(channels)
+    return np.array([round_up(Fraction(step) * rate) for step in steps.tolist()])
 
 
 def _per_unit(channels: Sequence[LaplaceChannel]) -> Fraction:
@@ -203,16 +204,7 @@ def _per_unit(channels: Sequence[LaplaceChannel]) -> Fraction:
 
 
 def _l1_radius(adjacency: Adjacency, where: str) -> Fraction:
-    if not isinstance(adjacency, Adjacency):
-        check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
+    check.instance("adjacency", adjacency, where, Adjacency)
     if adjacency.norm != "l1":
         check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
     return Fraction(adjacency.radius)
-
-
-def _check_channels(channels: Sequence[LaplaceChannel], where: str) -> None:
-    if not channels:
-        check.fail("channels", where, "a sequence of at least one", channels)
-    for one in channels:
-        if not isinstance(one, LaplaceChannel):
-            check.fail("channels", where, "LaplaceChannel objects", one, TypeError)

@@ -149,19 +149,25 @@ def project_multipliers(v: FloatArray, radius: float) -> FloatArray:
     M holds the vectors :math:`\mu \ge 0` with :math:`\|\mu\|_1 \le R`. If the
     positive part of v is in M, that is the answer. Otherwise the 1-norm is R
     and the answer is :math:`\max(v - \theta, 0)`; sorting v tells how many
-    entries stay positive, and so the shift theta.
+    entries stay positive, and so the shift theta. The largest entry is
+    subtracted first, without which R would be lost beside entries above 1e16.
 
     Parameters
     ----------
     v : numpy.ndarray, shape (m,)
-        Any vector.
+        Any vector of finite numbers. (Not checked if its positive part is in M.)
     radius : float
-        R, greater than zero.
+        R, greater than zero; not checked: this is called once a step.
 
     Returns
     -------
     numpy.ndarray, shape (m,)
         The projection.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not finite.
 
     Examples
     --------
@@ -171,14 +177,18 @@ def project_multipliers(v: FloatArray, radius: float) -> FloatArray:
     array([2., 1., 0.])
     """
     positive: FloatArray = np.maximum(v, 0.0)
-    if np.add.reduce(positive) <= radius:
-        return positive
+    with np.errstate(over="ignore"):  # a sum that overflows is above R as well
+        if np.add.reduce(positive) <= radius:
+            return positive
     # Entry number s (of the sorted ones) stays positive if it exceeds the shift
     # that makes the s largest sum to R.
-    descending = np.sort(v)[::-1]
-    shifts = (np.cumsum(descending) - radius) / np.arange(1, v.size + 1)
-    theta = shifts[np.flatnonzero(descending > shifts)[-1]]
-    return np.asarray(np.maximum(v - theta, 0.0))
+    v = check.array("v", v, "project_multipliers", shape=(v.size,))
+    with np.errstate(over="ignore"):  # what falls to -inf is far outside M
+        v = v - v.max()
+        descending = np.sort(v)[::-1]
+        shifts = (np.cumsum(descending) - radius) / np.arange(1, v.size + 1)
+        theta = shifts[np.flatnonzero(descending > shifts)[-1]]
+        return np.asarray(np.maximum(v - theta, 0.0))
 
 
 def messages(
@@ -283,22 +293,10 @@ def record_steps(steps: int, count: int = 200) -> IntArray:
     >>> record_steps(1000, 7)
     array([   0,    1,    4,   16,   63,  251, 1000])
     """
-    steps = check.integer("steps", steps, "record_steps", low=1)
+    steps = check.integer("steps", steps, "record_steps", low=1, high=2**53)
     count = check.integer("count", count, "record_steps", low=3)
     spaced = np.rint(np.geomspace(1, steps, count - 1)).astype(np.int64)
     return np.unique(np.concatenate(([0], spaced, [steps])))
-
-
-def _check_record(record: ArrayLike | None, steps: int) -> IntArray:
-    where = "run"
-    if record is None:
-        return record_steps(steps)
-    wanted = np.asarray(record)
-    if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu":
-        check.fail("record", where, "a one-dimensional array of integers", record)
-    if wanted.min() < 0 or wanted.max() > steps or np.any(np.diff(wanted) <= 0):
-        check.fail("record", where, f"ascending numbers between 0 and {steps}", record)
-    return wanted.astype(np.int64)
 
 
 def run(
@@ -353,9 +351,11 @@ def run(
     ((2, 16), array([0.002375, 0.069903, 0.496257, 0.033277]))
     """
     where = "run"
+    check.instance("problem", problem, where, Problem)
     steps = check.integer("steps", steps, where, low=1)
     radius = check.positive("radius", radius, where)
     sizes = StepSizes() if sizes is None else sizes
+    check.instance("sizes", sizes, where, StepSizes)
     lower, upper, n = problem.lower, problem.upper, problem.n_states
     start = np.clip(np.zeros(n), lower, upper) if x0 is None else x0
     x = check.array("x0", start, where, shape=(n,)).copy()
@@ -365,7 +365,9 @@ def run(
     mu = check.array("mu0", zero, where, shape=(problem.n_constraints,)).copy()
     if np.any(mu < 0.0) or mu.sum() > radius:
         check.fail("mu0", where, f"non-negative with sum <= {radius}", mu.tolist())
-    wanted = _check_record(record, steps)
+    if record is None:
+        record = record_steps(steps)
+    wanted = check.ascending("record", record, where, high=steps)
 
     kept_x, kept_mu = np.empty((wanted.size, n)), np.empty((wanted.size, mu.size))
     k = sizes.indices(steps)

@@ -69,6 +69,7 @@ def flow_time(steps: int, sizes: StepSizes | None = None) -> float:
     """
     steps = check.integer("steps", steps, "flow_time", low=0)
     sizes = StepSizes() if sizes is None else sizes
+    check.instance("sizes", sizes, "flow_time", StepSizes)
     return float(np.sum(sizes.gamma(sizes.indices(steps))))
 
 
@@ -106,12 +107,9 @@ def centroid_factors(
     """
     where = "centroid_factors"
     weight = check.positive("weight", weight, where)
-    wanted = np.asarray(record)
-    if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu":
-        check.fail("record", where, "a one-dimensional array of integers", record)
-    if wanted[0] < 0 or np.any(np.diff(wanted) <= 0):
-        check.fail("record", where, "ascending numbers of steps, >= 0", record)
+    wanted = check.ascending("record", record, where)
     sizes = StepSizes() if sizes is None else sizes
+    check.instance("sizes", sizes, where, StepSizes)
     k = sizes.indices(int(wanted[-1]))
     gamma, alpha = sizes.gamma(k), sizes.alpha(k)
     ratios = (1.0 - gamma * (weight + alpha)).tolist()
@@ -128,6 +126,7 @@ def centroid_factors(
 def _means(problem: Problem, x0: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """Return the means of the start and of the targets, or say what is missing."""
     where = "centroids"
+    check.instance("problem", problem, where, Problem)
     if len(set(problem.dims)) != 1:
         must = "one whose agents have equally many coordinates"
         check.fail("problem", where, must, problem.dims)

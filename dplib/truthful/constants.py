@@ -82,6 +82,7 @@ def objective_lipschitz(problem: Problem) -> FloatArray:
     >>> objective_lipschitz(hale_egerstedt())
     array([16., 12., 17., 19., 17., 20., 20., 16.])
     """
+    check.instance("problem", problem, "objective_lipschitz", Problem)
     reach = np.maximum(
         np.abs(problem.lower - problem.targets), np.abs(problem.upper - problem.targets)
     )
@@ -99,6 +100,7 @@ def diameter(problem: Problem) -> FloatArray:
     >>> diameter(hale_egerstedt())
     array([40., 40., 40., 40., 40., 40., 40., 40.])
     """
+    check.instance("problem", problem, "diameter", Problem)
     return np.asarray(np.add.reduceat(problem.upper - problem.lower, _starts(problem)))
 
 
@@ -144,6 +146,7 @@ def constraint_lipschitz(problem: Problem, *, method: str = "exact") -> FloatArr
     array([ 80.,  40.,  80.,  80., 120.,  80., 120.,  40.])
     """
     where = "constraint_lipschitz"
+    check.instance("problem", problem, where, Problem)
     check.member("method", method, where, ("exact", "interval"))
     centre = 0.5 * (problem.lower + problem.upper)
     half = 0.5 * (problem.upper - problem.lower)
@@ -200,6 +203,7 @@ def influence(problem: Problem) -> FloatArray:
            [2., 2., 0.],
            [2., 0., 4.]])
     """
+    check.instance("problem", problem, "influence", Problem)
     starts = _starts(problem)
     slopes = np.abs(problem.Q).sum(axis=0)
     return np.asarray(
@@ -231,6 +235,7 @@ def objective_minimum(problem: Problem) -> float:
     >>> objective_minimum(hale_egerstedt())
     0.0
     """
+    check.instance("problem", problem, "objective_minimum", Problem)
     nearest = np.clip(problem.targets, problem.lower, problem.upper)
     return float(objective(problem, nearest))
 
@@ -269,6 +274,7 @@ def multiplier_radius(
     138.8333
     """
     where = "multiplier_radius"
+    check.instance("problem", problem, where, Problem)
     point = check.array("slater", slater, where, shape=(problem.n_states,))
     if not is_slater_point(problem, point):
         largest = float(constraints(problem, point).max())

@@ -117,6 +117,7 @@ def find_slater_point(problem: Problem, *, solver: str = "CLARABEL") -> FloatArr
     >>> is_slater_point(problem, find_slater_point(problem))
     True
     """
+    check.instance("problem", problem, "find_slater_point", Problem)
     check.member("solver", solver, "find_slater_point", SOLVERS)
     x, s = cp.Variable(problem.n_states), cp.Variable()
     box, values = _box_and_values(problem, x)
@@ -179,6 +180,7 @@ def solve_convex(
     array([0.839, 1.795, 3.399, 1.979])
     """
     where = "solve_convex"
+    check.instance("problem", problem, where, Problem)
     alpha = check.nonnegative("alpha", alpha, where)
     check.member("solver", solver, where, SOLVERS)
     x = cp.Variable(problem.n_states)

@@ -103,15 +103,17 @@ def _onto_multipliers(v: FloatArray, radius: float) -> bool:
         for j in range(m):
             v[j] = max(v[j], 0.0)
         return False
+    # From the largest entry down, so that huge entries keep the radius exact.
     descending = np.sort(v)[::-1]
+    top = descending[0]
     running, theta = 0.0, 0.0
     for s in range(m):
-        running += descending[s]
+        running += descending[s] - top
         shift = (running - radius) / (s + 1)
-        if descending[s] > shift:
+        if descending[s] - top > shift:
             theta = shift
     for j in range(m):
-        v[j] = max(v[j] - theta, 0.0)
+        v[j] = max((v[j] - top) - theta, 0.0)
     return True
 
 

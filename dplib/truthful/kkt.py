@@ -32,6 +32,8 @@ point, their own relative error (about 1e-13) not being accounted for.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -95,6 +97,7 @@ def residual(
     1069.0
     """
     where = "residual"
+    check.instance("problem", problem, where, Problem)
     alpha = check.nonnegative("alpha", alpha, where)
     x = check.array("x", x, where, shape=(problem.n_states,))
     mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
@@ -172,7 +175,8 @@ def polish(
     Raises
     ------
     RuntimeError
-        If the residual does not come below the tolerance in 100 steps.
+        If the residual does not come below the tolerance in 100 steps, or the
+        equations are singular on the way.
     """
     last, kept_x, kept_mu, enough = np.inf, x, mu, tolerance
     for iteration in range(100):
@@ -188,8 +192,13 @@ def polish(
         matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
         try:
             move = np.linalg.solve(matrix, -np.concatenate((in_x[free], in_mu[active])))
-        except np.linalg.LinAlgError:
-            break
+        except np.linalg.LinAlgError as error:
+            raise RuntimeError(
+                f"Newton's method stopped at a residual of {last:.3g}: the saddle-"
+                "point equations are singular there, so their solution may not be "
+                "unique (linearly dependent active constraints, or an agent of "
+                "weight 0 that none of them holds, can be why)."
+            ) from error
         if not np.all(np.isfinite(move)):
             break
         x, mu = x.copy(), mu.copy()
@@ -205,15 +214,18 @@ def polish(
 def _rounding(
     problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Bound the rounding error of `forces`: (terms + 8) u times the sizes summed."""
+    """Bound the rounding error of `forces`: (terms + 8) u times the sizes summed.
+
+    The smallest normal float is added for what the products lose to underflow.
+    """
     n, m = problem.n_states, problem.n_constraints
     size_x, size_mu = np.abs(x), np.abs(mu)
     slopes = np.abs(problem.Q) @ size_x + np.abs(problem.a)
     in_x = problem.coordinate_weights * (size_x + np.abs(problem.targets))
     in_x = in_x + size_mu @ slopes + alpha * size_x
     in_mu = (slopes + np.abs(problem.a)) @ size_x + np.abs(problem.c) + alpha * size_mu
-    unit = 0.5 * np.finfo(np.float64).eps
-    return (n + m + 8) * unit * in_x, (2 * n + 8) * unit * in_mu
+    unit, tiny = 0.5 * np.finfo(np.float64).eps, np.finfo(np.float64).tiny
+    return (n + m + 8) * unit * in_x + tiny, (2 * n + 8) * unit * in_mu + tiny
 
 
 def certify(
@@ -245,7 +257,8 @@ def certify(
     ------
     RuntimeError
         If the theorem's conditions are not met: dependent active constraints, a
-        point too far off, or a degenerate active set.
+        point too far off, or a degenerate active set; or if the problem's
+        numbers are so small that they underflow.
     """
     active, at_lower, at_upper = _split(problem, x, mu, alpha)
     free = ~(at_lower | at_upper)
@@ -261,7 +274,8 @@ def certify(
         (np.abs(in_x[free]) + slack_x[free], np.abs(in_mu[active]) + slack_mu[active])
     )
     norms = np.linalg.norm(problem.Q, ord=2, axis=(1, 2))
-    omega = float(np.sqrt(2.0 * np.sum(norms**2)))
+    # hypot scales before it squares: squares of numbers below 1e-162 are zero.
+    omega = math.sqrt(2.0) * math.hypot(*norms)
     rho = 0.0
     if inexact.size:
         matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
@@ -273,7 +287,12 @@ def certify(
                 "The saddle point cannot be certified: its active constraints are "
                 "linearly dependent, so its multipliers are not unique."
             )
-        eta = float(np.linalg.norm(inexact)) / smallest
+        if smallest < np.finfo(np.float64).tiny:
+            raise RuntimeError(
+                "The saddle point cannot be certified: its equations underflow "
+                f"(smallest singular value {smallest:.3g}); choose other units."
+            )
+        eta = math.hypot(*inexact) / smallest
         rho = 2.0 * eta
         if omega * eta / smallest > 0.5:
             raise RuntimeError(
@@ -283,7 +302,7 @@ def certify(
     # Over the ball no inequality may change sign. A force is linear plus at most
     # omega rho^2 / 2; g_j and its gradient likewise.
     whole = _kkt_matrix(problem, x, mu, alpha, np.ones_like(free), np.ones_like(active))
-    change = float(np.linalg.norm(whole, ord=2)) * rho + 0.5 * omega * rho**2
+    change = float(np.linalg.norm(whole, ord=2)) * rho + 0.5 * omega * rho * rho
     pinned = problem.lower == problem.upper
     inward = np.where(at_lower, in_x, -in_x)
     strict = {

@@ -204,6 +204,7 @@ def agent(problem: Problem, i: int) -> slice:
     >>> agent(hale_egerstedt(), 5)
     slice(10, 12, None)
     """
+    check.instance("problem", problem, "agent", Problem)
     i = check.integer("i", i, "agent", low=0, high=problem.n_agents - 1)
     start = sum(problem.dims[:i])
     return slice(start, start + problem.dims[i])
@@ -211,8 +212,8 @@ def agent(problem: Problem, i: int) -> slice:
 
 def _states(problem: Problem, x: ArrayLike, where: str) -> FloatArray:
     """Check states of shape (..., n)."""
-    given = np.asarray(x)
-    n = problem.n_states
+    n = check.instance("problem", problem, where, Problem).n_states
+    given = check.entries("x", x, where, f"an array of shape (..., {n})")
     if given.ndim == 0 or given.shape[-1] != n:
         raise ValueError(
             f"The 'x' parameter of {where} must be an array of shape (..., {n}). "
@@ -223,7 +224,8 @@ def _states(problem: Problem, x: ArrayLike, where: str) -> FloatArray:
 
 
 def _multipliers(problem: Problem, mu: ArrayLike, where: str) -> FloatArray:
-    return check.array("mu", mu, where, shape=(problem.n_constraints,))
+    m = check.instance("problem", problem, where, Problem).n_constraints
+    return check.array("mu", mu, where, shape=(m,))
 
 
 def agent_objectives(problem: Problem, x: ArrayLike) -> FloatArray:
@@ -361,6 +363,7 @@ def is_slater_point(problem: Problem, x: ArrayLike) -> bool:
     >>> is_slater_point(hale_egerstedt(), hale_egerstedt().targets)
     False
     """
+    check.instance("problem", problem, "is_slater_point", Problem)
     x = check.array("x", x, "is_slater_point", shape=(problem.n_states,))
     inside = np.all(x >= problem.lower) and np.all(x <= problem.upper)
     return bool(inside and np.all(constraints(problem, x) < 0.0))
@@ -410,9 +413,12 @@ def pairwise_constraint(
     limit = check.positive("limit", limit, where)
     starts = np.cumsum((0, *sizes[:-1]))
     Q = np.zeros((sum(sizes), sum(sizes)))
+    must = "a sequence of pairs of agents"
+    if not isinstance(pairs, Sequence) or isinstance(pairs, str):
+        check.fail("pairs", where, must, pairs, TypeError)
     for pair in pairs:
-        if len(pair) != 2:
-            check.fail("pairs", where, "a sequence of pairs of agents", pair)
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            check.fail("pairs", where, must, pair)
         i, k = (
             check.integer("pairs", one, where, low=0, high=len(sizes) - 1)
             for one in pair

@@ -170,6 +170,7 @@ def saddle_point(
     (True, True)
     """
     where = "saddle_point"
+    check.instance("problem", problem, where, Problem)
     tolerance = check.positive("tolerance", tolerance, where)
     check.member("solver", solver, where, SOLVERS)
     find_slater_point(problem)
@@ -196,8 +197,8 @@ def regularised_saddle_point(
     alpha : float
         Weight of the Tikhonov terms, greater than zero.
     start : SaddlePoint, optional
-        Where Newton's method starts, for example at a near-by `alpha`; what a
-        convex solver finds by default.
+        Where Newton's method starts, for example at a near-by `alpha`. Without
+        it, or if it does not lead there, what a convex solver finds.
     tolerance : float
         Largest residual accepted, greater than zero.
 
@@ -227,10 +228,15 @@ def regularised_saddle_point(
     0.02259
     """
     where = "regularised_saddle_point"
+    check.instance("problem", problem, where, Problem)
     alpha = check.positive("alpha", alpha, where)
     tolerance = check.positive("tolerance", tolerance, where)
-    if start is None:
-        x, mu = solve_convex(problem, alpha=alpha)
-    else:
-        x, mu = start.x, start.multipliers
+    if start is not None:
+        check.instance("start", start, where, SaddlePoint)
+        mu = np.maximum(start.multipliers, 0.0)
+        try:
+            return _finish(problem, start.x, mu, alpha, tolerance)
+        except RuntimeError:
+            pass  # the start is too far off for Newton's method: do without it
+    x, mu = solve_convex(problem, alpha=alpha)
     return _finish(problem, x, np.maximum(mu, 0.0), alpha, tolerance)

@@ -173,12 +173,7 @@ def checked_record(record: ArrayLike | None, steps: int, where: str) -> IntArray
     """Return the numbers of steps after which to keep the state, checked."""
     if record is None:
         return record_steps(steps)
-    wanted = np.asarray(record)
-    if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu":
-        check.fail("record", where, "a one-dimensional array of integers", record)
-    if wanted.min() < 0 or wanted.max() > steps or np.any(np.diff(wanted) <= 0):
-        check.fail("record", where, f"ascending numbers between 0 and {steps}", record)
-    return wanted.astype(np.int64)
+    return check.ascending("record", record, where, high=steps)
 
 
 def run_draws(

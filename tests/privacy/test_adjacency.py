@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import FrozenInstanceError
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -68,3 +70,20 @@ def test_bad_fields(change, error) -> None:
 def test_data_of_two_shapes_have_no_distance() -> None:
     with pytest.raises(ValueError, match=r"The 'y' parameter of Adjacency\.distance"):
         make("l1").distance(X, Y[:2])
+
+
+def test_a_distance_that_overflows_is_infinite() -> None:
+    # fsum raised OverflowError, and the difference warned.
+    assert make("l1").distance([1.7e308] * 2, [0.0] * 2) == math.inf
+    assert make("linf").distance([1.7e308], [-1.7e308]) == math.inf
+    assert not make("l2").relates([1.7e308] * 2, [-1.7e308] * 2)
+
+
+def test_large_integers_that_differ_are_not_equal() -> None:
+    # As floats 2^53 and 2^53 + 1 are the same: hamming distance 0.
+    assert make("hamming").distance([2**53], [2**53 + 1]) == 1.0
+
+
+def test_a_radius_that_no_float_equals_is_rounded_up() -> None:
+    third = Adjacency(name="a", unit="u", norm="l1", radius=Fraction(1, 3))
+    assert Fraction(third.radius) >= Fraction(1, 3)

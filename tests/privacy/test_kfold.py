@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -224,3 +225,81 @@ def test_advanced_arguments() -> None:
         advanced_composition(release(0.1), count=2, slack=0.0, name="k")
     with pytest.raises(ValueError, match="The 'epsilon' parameter of Release"):
         advanced_composition(release(800.0), count=2, slack=0.1, name="k")
+
+
+# --- claims --------------------------------------------------------------------
+
+
+def exact_delta(epsilon: float, k: int, level: float) -> mpmath.mpf:
+    """The hockey stick of k randomised responses, term by term in many digits."""
+    e, level = mpmath.mpf(epsilon), mpmath.mpf(level)
+    terms = [
+        mpmath.binomial(k, wrong)
+        * (mpmath.exp((k - wrong) * e) - mpmath.exp(level + wrong * e))
+        for wrong in range(k + 1)
+        if (k - 2 * wrong) * e > level
+    ]
+    return mpmath.fsum(terms) / (1 + mpmath.exp(e)) ** k
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "k"), [(1e-300, 10), (1e-16, 10), (1e17, 2), (1e16, 5), (0.1, 10)]
+)
+def test_optimal_composition_at_extreme_epsilon(epsilon, k) -> None:
+    # With the loss formed from the two logs, 1e-300 ten times gave 0, 1e-16 gave
+    # 8.9e-16, and 1e17 twice gave 0 at a true delta of 1.
+    pure = optimal_composition(release(epsilon), count=k, delta=0.0, name="k")
+    assert Fraction(pure.epsilon) >= k * Fraction(epsilon)
+    assert pure.epsilon == pytest.approx(k * epsilon, rel=4e-16, abs=0)
+    free = optimal_composition(release(epsilon), count=k, delta=1.0, name="k")
+    assert free.epsilon == 0.0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "k", "delta"),
+    [
+        *[(1e-16, 10, 1e-17), (1e-300, 3, 1e-301), (1e4, 5, 0.1), (1e5, 2, 0.4)],
+        *[(50.0, 1, 1 - 2**-53), (1e-10, 17, 1e-200)],
+    ],
+)
+def test_optimal_composition_keeps_its_delta(epsilon, k, delta) -> None:
+    whole = optimal_composition(release(epsilon), count=k, delta=delta, name="k")
+    with mpmath.workdps(700 if epsilon < 1.0 else 60):
+        assert exact_delta(epsilon, k, whole.epsilon) <= delta
+        if delta < 0.5:
+            less = whole.epsilon * (1 - 1e-9)
+            assert exact_delta(epsilon, k, less) > delta
+
+
+def test_losses_too_large_for_the_logs_are_refused() -> None:
+    for count, delta in ((2, 0.1), (5, 1e-6)):
+        with pytest.raises(ValueError, match="epsilon times 'count' is at most 1e"):
+            optimal_composition(release(1e17), count=count, delta=delta, name="k")
+    with pytest.raises(ValueError, match="epsilon times 'count' is at most 1e"):
+        optimal_log_delta(release(1e10), count=1, epsilon=0.0)
+
+
+def test_claims_never_below_exact() -> None:
+    # Advanced composition was below its own formula in half of the trials.
+    rng = stream(7, "claims")
+    for _ in range(150):
+        epsilon, k = 10.0 ** rng.uniform(-18, 0.3), int(rng.integers(1, 18))
+        delta = 10.0 ** rng.uniform(-20, -0.01)
+        whole = optimal_composition(release(epsilon), count=k, delta=delta, name="k")
+        advanced = advanced_composition(
+            release(epsilon), count=k, slack=delta, name="k"
+        )
+        with mpmath.workdps(80):
+            assert exact_delta(epsilon, k, whole.epsilon) <= delta
+            e = mpmath.mpf(epsilon)
+            exact = e * mpmath.sqrt(2 * k * -mpmath.log(mpmath.mpf(delta)))
+            exact += k * e * mpmath.expm1(e)
+            assert exact <= advanced.epsilon <= exact * (1 + mpmath.mpf(1e-14))
+
+
+def test_counts_beyond_a_float() -> None:
+    # The square root of 10**400 releases raised a raw OverflowError.
+    with pytest.raises(ValueError, match="'count' parameter of advanced_composition"):
+        advanced_composition(release(0.1), count=10**400, slack=0.1, name="k")
+    with pytest.raises(ValueError, match="'count' parameter of optimal_composition"):
+        optimal_composition(release(0.1), count=10**9, delta=0.1, name="k")

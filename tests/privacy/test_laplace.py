@@ -194,3 +194,15 @@ def test_the_densities_catch_the_l2_norm_and_half_the_noise() -> None:
     assert loss(laplace_scale(sensitivity=4.0, epsilon=1.0)) == pytest.approx(1.0)
     assert loss(laplace_scale(sensitivity=2.0, epsilon=1.0)) > 1.9
     assert loss(laplace_scale(sensitivity=4.0, epsilon=1.0) / 2) > 1.9
+
+
+def test_numbers_that_no_float_equals() -> None:
+    # 1/3 was rounded to nearest first, and the epsilon was below 1/3.
+    third = Fraction(1, 3)
+    assert Fraction(laplace_epsilon(sensitivity=third, scale=1)) >= third
+    assert third / Fraction(laplace_scale(sensitivity=third, epsilon=3)) <= 3
+
+
+def test_shapes_of_a_density_that_do_not_match() -> None:
+    with pytest.raises(ValueError, match=r"broadcasts against shape \(3,\)"):
+        laplace_log_density([0.0, 1.0, 2.0], scale=[1.0, 2.0])

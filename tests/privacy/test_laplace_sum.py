@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -100,3 +101,8 @@ def test_scales_that_almost_agree_are_refused():
         laplace_sum_loss(shift=1.0, scales=[])
     with pytest.raises(ValueError, match="at least one positive"):
         laplace_sum_survival(1.0, scales=[1.0, 0.0])
+
+
+def test_claims_never_below_exact_loss() -> None:
+    loss = laplace_sum_loss(shift=1.0, scales=[3.0])
+    assert Fraction(loss) >= Fraction(1, 3)

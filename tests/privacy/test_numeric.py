@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplib.privacy._numeric import log1mexp, real_array, round_up
+from dplib.privacy._numeric import enlarge, exact, log1mexp, real_array, round_up
 
 quick = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 
@@ -55,3 +55,12 @@ def test_real_array() -> None:
         real_array("x", [-1.0], "f", low=0.0)
     with pytest.raises(ValueError, match="an array of real numbers"):
         real_array("x", [[1.0], [1.0, 2.0]], "f")
+
+
+def test_enlarge_and_exact() -> None:
+    assert enlarge(1.0, 0) == 1.0
+    assert enlarge(1.0, 3) == 1.0 + 3 * 2.0**-52
+    for value in (3, 0.1, np.float32(0.1), np.longdouble(1) / 3):
+        assert exact(value) == Fraction(*value.as_integer_ratio())
+    assert exact(np.int64(3)) == 3
+    assert exact(Fraction(1, 3)) == Fraction(1, 3)

@@ -274,3 +274,60 @@ def test_final_errors_of_the_noise_free_run():
     assert round(float(np.linalg.norm(end.x[-1] - point.x)), 6) == 0.323453
     error = float(np.linalg.norm(end.mu[-1] - point.multipliers))
     assert round(error, 6) == 0.028585
+
+
+@pytest.mark.parametrize(
+    ("values", "projected"),
+    [
+        ([1e17, 1.0], [3.0, 0.0]),  # 1e17 - 3 is 1e17: no entry was left
+        ([1e17, 1e17], [1.5, 1.5]),
+        ([1e30, -1e30, 5.0], [3.0, 0.0, 0.0]),
+        ([1.7e308, 1.7e308, -1.7e308], [1.5, 1.5, 0.0]),
+        ([-1e300, 2.0], [0.0, 2.0]),
+    ],
+)
+def test_projection_of_huge_entries(values, projected):
+    np.testing.assert_array_equal(project_multipliers(np.array(values), 3.0), projected)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_projection_of_what_is_not_finite(value):
+    with pytest.raises(ValueError, match="'v' parameter of project_multipliers"):
+        project_multipliers(np.array([value, 1.0]), 3.0)
+
+
+def test_a_run_with_enormous_steps_stays_in_its_sets():
+    sizes = StepSizes(gamma_bar=1e30)
+    end = run(hale_egerstedt(), steps=20, radius=R, sizes=sizes)
+    assert np.all(np.abs(end.x) <= 10.0)
+    assert np.all(end.mu >= 0.0)
+    assert np.all(end.mu.sum(axis=1) <= R * (1 + 1e-12))
+
+
+def test_unsigned_record_of_a_run():
+    problem = hale_egerstedt()
+    with pytest.raises(ValueError, match="'record' parameter of run must be ascending"):
+        run(problem, steps=10, radius=R, record=np.array([7, 3, 9], np.uint8))
+    small = run(problem, steps=10, radius=R, record=np.array([3, 7, 9], np.uint8))
+    same = run(problem, steps=10, radius=R, record=[3, 7, 9])
+    np.testing.assert_array_equal(small.x, same.x)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "name"),
+    [
+        ({"record": [[1], [1, 2]]}, ValueError, "record"),
+        ({"sizes": "paper"}, TypeError, "sizes"),
+        ({"problem": None}, TypeError, "problem"),
+    ],
+)
+def test_no_raw_error_from_a_run(change, error, name):
+    arguments = {"problem": hale_egerstedt(), "steps": 10, "radius": R} | change
+    with pytest.raises(error, match=f"The '{name}' parameter of run must be"):
+        run(arguments.pop("problem"), **arguments)
+
+
+def test_more_steps_than_a_float_counts():
+    # 10**19 overflowed its integers and gave negative numbers of steps.
+    with pytest.raises(ValueError, match="'steps' parameter of record_steps"):
+        record_steps(10**19)

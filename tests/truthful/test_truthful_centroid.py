@@ -130,3 +130,19 @@ def test_bad_records_are_refused():
             centroid_factors(record)
     with pytest.raises(ValueError, match="'weight' parameter of centroid_factors"):
         centroid_factors([1], weight=0.0)
+
+
+def test_unsigned_record_of_the_centroid():
+    with pytest.raises(ValueError, match="'record' parameter of centroid_factors"):
+        centroid_factors(np.array([7, 3, 9], np.uint8))
+
+
+def test_no_raw_error_from_the_centroid():
+    with pytest.raises(TypeError, match="'sizes' parameter of flow_time"):
+        flow_time(10, sizes="paper")
+    with pytest.raises(TypeError, match="'sizes' parameter of centroid_factors"):
+        centroid_factors([1], sizes=0.1)
+    with pytest.raises(TypeError, match="'problem' parameter of centroids"):
+        centroids(None, [1])
+    with pytest.raises(ValueError, match="'record' parameter of centroid_factors"):
+        centroid_factors([[1], [1, 2]])

@@ -235,3 +235,12 @@ def test_too_many_constraints_for_the_exact_method():
     assert constraint_lipschitz(problem, method="interval")[0] == 17.0
     with pytest.raises(ValueError, match=r"'method' .* one of 'exact', 'interval'"):
         constraint_lipschitz(problem, method="vertex")
+
+
+def test_no_raw_error_from_the_constants():
+    calls = (objective_lipschitz, diameter, constraint_lipschitz, influence)
+    for call in (*calls, gradient_lipschitz, objective_minimum):
+        with pytest.raises(TypeError, match=r"'problem' .* must be a Problem"):
+            call(None)
+    with pytest.raises(TypeError, match="'problem' parameter of multiplier_radius"):
+        multiplier_radius("problem", np.zeros(16))

@@ -240,3 +240,22 @@ def test_states_of_the_wrong_size_are_refused():
         objective(problem, np.full(16, np.nan))
     with pytest.raises(ValueError, match=r"'mu' parameter of lagrangian .*\(4,\)"):
         lagrangian(problem, np.zeros(16), np.zeros(3))
+
+
+def test_no_raw_error_from_a_problem():
+    with pytest.raises(ValueError, match="The 'x' parameter of"):
+        objective(hale_egerstedt(), [[0.0] * 16, [0.0]])
+    for wrong in (None, "problem"):
+        with pytest.raises(TypeError, match=r"'problem' .* must be a Problem"):
+            constraints(wrong, np.zeros(16))
+        with pytest.raises(TypeError, match=r"'problem' .* must be a Problem"):
+            is_slater_point(wrong, np.zeros(16))
+    for pairs, error in ((3, TypeError), ([3], ValueError)):
+        with pytest.raises(error, match="a sequence of pairs of agents"):
+            pairwise_constraint((1, 1), pairs, limit=4.0)
+
+
+def test_masked_states_are_refused():
+    masked = np.ma.masked_array(np.zeros(16), mask=np.arange(16) == 3)
+    with pytest.raises(ValueError, match="without masked entries"):
+        objective(hale_egerstedt(), masked)

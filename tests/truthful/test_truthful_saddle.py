@@ -405,3 +405,47 @@ def test_regularised_with_the_wrong_sign_of_the_dual_term_would_be_caught(instan
     wrong = np.abs(g + 0.5 * near.multipliers).max()
     assert right < 1e-14
     assert wrong > 0.5
+
+
+@pytest.mark.parametrize("exponent", [-100, -150, -162, -165, -200, -300, -310, -323])
+def test_certify_refuses_underflow(exponent):
+    """At 1e-165 squares underflowed: a bound of 0 for a point that is 3.16 off."""
+    small = changed(line(), weights=np.full(2, 10.0**exponent))
+    with pytest.raises(RuntimeError, match="cannot be certified"):
+        certify(small, np.zeros(2), np.zeros(1), 0.0)
+    with pytest.raises(RuntimeError, match=r"certified|did not reach"):
+        saddle_point(small)
+
+
+@pytest.mark.parametrize("alpha", [1e-9, 5.0, 10.0, 12.6, 50.0, 500.0, 1e6, 1e12])
+def test_parameters_far_from_the_paper(instance, alpha):
+    """A start too far off failed; from 5 to 50 Newton's method went astray."""
+    problem, point = instance
+    warm = regularised_saddle_point(problem, alpha, start=point)
+    cold = regularised_saddle_point(problem, alpha)
+    assert warm.residual < 1e-12
+    gap = np.hypot(
+        np.linalg.norm(warm.x - cold.x),
+        np.linalg.norm(warm.multipliers - cold.multipliers),
+    )
+    assert gap <= warm.bound + cold.bound + 1e-15
+
+
+def test_agents_without_weight_are_not_said_to_miss_the_tolerance():
+    """It read "did not reach 1e-12: it stopped at 0"."""
+    with pytest.raises(RuntimeError, match="equations are singular"):
+        saddle_point(changed(line(), weights=np.zeros(2)))
+
+
+def test_no_raw_error_from_the_saddle_point(instance):
+    problem, point = instance
+    for wrong in (None, "problem"):
+        for call in (saddle_point, find_slater_point, solve_convex):
+            with pytest.raises(TypeError, match=r"'problem' .* must be a Problem"):
+                call(wrong)
+        with pytest.raises(TypeError, match=r"'problem' .* must be a Problem"):
+            regularised_saddle_point(wrong, 1.0)
+        with pytest.raises(TypeError, match=r"'problem' .* must be a Problem"):
+            residual(wrong, point.x, point.multipliers)
+    with pytest.raises(TypeError, match=r"'start' .* must be a SaddlePoint"):
+        regularised_saddle_point(problem, 1.0, start="warm")

@@ -17,6 +17,7 @@ from dplib.truthful.input_perturbation import (
     report_scale,
     simulate_perturbed,
 )
+from dplib.truthful.kernel import _onto_multipliers
 from dplib.truthful.noise import NoiseScales, table_one, trajectory_adjacency
 from dplib.truthful.problem import (
     Problem,
@@ -446,3 +447,10 @@ def test_the_liar_s_slice_is_the_only_one_that_differs_at_first():
     told = replicas(problem, [Lie(5, [10, 10])], np.zeros(16))
     assert np.flatnonzero(told.kind[1]).tolist() == [5]
     assert np.all(told.shown[1, agent(problem, 5)] == 10.0)
+
+
+def test_the_kernels_projection_of_huge_entries():
+    """Sums of huge entries lose the radius: the multipliers left M unseen."""
+    v = np.array([1e17, 1.0, -3.0])
+    assert _onto_multipliers(v, 3.0)
+    assert v.tolist() == [3.0, 0.0, 0.0]
