@@ -93,6 +93,7 @@ def test_a_result_is_made_and_read_back(book):
     assert not list(place(book).parent.glob(".*"))  # nothing half-written
 
 
+@pytest.mark.slow
 def test_serial_and_parallel_runs_write_the_same_table(book):
     made(book)
     serial = table(book)
@@ -196,6 +197,7 @@ def counting(book):
     return log, stop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_finished_tasks_are_not_run_again(book, workers):
     made(book)
@@ -257,6 +259,7 @@ SLOW = TINY.replace(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_and_started_again_ends_with_the_same_table(book, workers):
     made(book)

@@ -402,6 +402,7 @@ def page(book: Book, name: str) -> str:
     return (book.root / "out" / f"{name}.html").read_text()
 
 
+@pytest.mark.slow
 def test_pages_are_filled_linked_and_follow_their_sources(book: Book) -> None:
     book.write_status()
     done = sphinx(book)

@@ -265,6 +265,7 @@ def test_bad_arguments_are_refused(change, error, sentence):
         run(hale_egerstedt(), **({"steps": 10, "radius": R} | change))
 
 
+@pytest.mark.slow
 def test_final_errors_of_the_noise_free_run():
     """250,000 steps: what is left without any noise."""
     problem = hale_egerstedt()

@@ -349,6 +349,7 @@ def test_noise_reaches_g_and_the_messages_at_their_scales():
 # -- input perturbation -----------------------------------------------------
 
 
+@pytest.mark.slow
 def test_input_perturbation_is_unbiased():
     """Mean of g and of q over many draws of one step, at six standard errors."""
     problem, mu = hale_egerstedt(), np.array([3.0, 2.0, 1.0, 4.0])
