@@ -19,6 +19,7 @@ it was never checked.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -51,13 +52,15 @@ class VerdictError(AssertionError):
 
 
 def _same(have: object, want: Scalar) -> bool:
-    if isinstance(have, (str, bool)) or isinstance(want, (str, bool)):
-        return have == want and isinstance(have, bool) == isinstance(want, bool)
-    if isinstance(have, int) and isinstance(want, int):
-        return have == want  # seeds may be larger than a float can tell apart
+    if isinstance(want, (str, bool)):
+        return isinstance(have, type(want)) and bool(have == want)
+    if isinstance(have, bool) or not isinstance(have, numbers.Real):
+        return False
+    if isinstance(have, numbers.Integral) and isinstance(want, int):
+        return int(have) == want  # seeds may be larger than a float can tell apart
     try:
-        return math.isclose(have, want, rel_tol=1.0e-12)  # type: ignore[arg-type]
-    except (TypeError, OverflowError):
+        return math.isclose(float(have), want, rel_tol=1.0e-12)
+    except OverflowError:  # an integer of more than 308 digits
         return False
 
 
@@ -82,7 +85,7 @@ def _quiet_elsewhere(
         before = len(self.done)
         try:
             check_method(self, claim_id, *args, **kwargs)
-        except (ArithmeticError, TypeError, ValueError) as error:
+        except Exception as error:  # a reader's trial must go on, whatever it gave
             del self.done[before:]
             self._record(claim, "open", None, None, f"no verdict: {error}", 0.0)
 
@@ -321,9 +324,9 @@ class Checks:
         if not claim.printed:
             raise LedgerError(f"{claim_id}: check_band needs printed values.")
         count = len(claim.printed)
-        sample = np.asarray(replicates)
-        if np.ma.isMaskedArray(replicates) or sample.dtype.kind not in "iuf":
-            must = "an array of real numbers, none of them masked"
+        must = "an array of real numbers"
+        sample = check.entries("replicates", replicates, "check_band", must)
+        if sample.dtype.kind not in "iuf":
             check.fail("replicates", "check_band", must, replicates, TypeError)
         if sample.ndim == 1:
             sample = sample[:, None]
@@ -527,6 +530,9 @@ def _agrees(
             f"{claim.id}: 'ours: {text}' must be a number for check_value."
         ) from None
     size = half_unit(text) if tolerance is None else tolerance
+    if not math.isfinite(target) or not math.isfinite(size):
+        # Within an infinite tolerance every value would agree.
+        raise LedgerError(f"{claim.id}: '{text}' is too large for a float.")
     # A value that lies on the tolerance itself agrees, whatever the last bit.
     return abs(value - target) + bound <= size * (1.0 + _LAST_BITS)
 
@@ -564,10 +570,13 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
     LedgerError
         If the ledger assigns no claim to the notebook, or is not well formed.
     """
+    must = "like 'rewards/03_design'"
+    if not isinstance(notebook, str):
+        check.fail("notebook", "open_notebook", must, notebook, TypeError)
     chapter = notebook.split("/", 1)[0]
     path = ledger.book_root() / "book" / "claims" / f"{chapter}.yml"
     if chapter not in ledger.CHAPTERS or not path.is_file():
-        check.fail("notebook", "open_notebook", "like 'rewards/03_design'", notebook)
+        check.fail("notebook", "open_notebook", must, notebook)
     claims = ledger.load_chapter(path).of_notebook(notebook)
     if not claims:
         raise LedgerError(f"{path.name}: no claim has 'notebook: {notebook}'.")
@@ -597,6 +606,8 @@ def printed(claim_id: str) -> tuple[float, ...]:
     >>> printed("truthful.finals")
     (0.5367, 0.687)
     """
+    if not isinstance(claim_id, str):
+        check.fail("claim_id", "printed", "an id of the ledger", claim_id, TypeError)
     chapter = claim_id.split(".", 1)[0]
     books = ledger.load_all()
     claim = books[chapter].claims.get(claim_id) if chapter in books else None

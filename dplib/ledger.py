@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from types import MappingProxyType
 
@@ -229,7 +229,10 @@ def decimal(text: str) -> Decimal:
         check.fail("text", "decimal", must, text, TypeError)
     if not _PRINTED.fullmatch(text):
         check.fail("text", "decimal", must, text)
-    return Decimal(text)
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        check.fail("text", "decimal", must, text)
 
 
 def book_root() -> Path:

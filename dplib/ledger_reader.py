@@ -28,29 +28,48 @@ from dplib.ledger import (
     LedgerError,
     Paper,
     Scalar,
-    decimal,
+    half_unit,
 )
 
 __all__ = ["read"]
+
+#: What was found, in a message: cut where it would fill the screen.
+shorter = reprlib.Repr()
+shorter.maxstring = shorter.maxother = 160
+shorter.maxlist = shorter.maxdict = 6
+shorter.maxlevel = 2
 
 _ID = re.compile(r"[a-z]+(\.[a-z0-9]+([.-][a-z0-9]+)*)+")
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, a key given twice being an error.
+    """PyYAML's safe loader, except that it guesses less.
 
-    Integers are decimal: to YAML 1.1, ``010`` would be eight and ``1:30`` ninety.
+    A key given twice is an error, and so is a word that YAML 1.1 reads as a
+    number or truth value and a reader may not: ``010`` is eight to it, ``1:30``
+    is ninety, and ``no`` is false.
     """
 
 
-_INTEGER = "tag:yaml.org,2002:int"
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if tag != _INTEGER]
-    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+# What a plain word of these kinds must look like. (Infinities: see `number`.)
+_PLAIN = {
+    "int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
+    "float": re.compile(r"[^_:]+"),
+    "bool": re.compile(r"true|false"),
 }
-_Loader.add_implicit_resolver(
-    _INTEGER, re.compile(r"[-+]?(0|[1-9][0-9]*)$"), list("-+0123456789")
-)
+
+
+def _plain(loader: _Loader, node: yaml.ScalarNode) -> Any:
+    kind = node.tag.rpartition(":")[2]
+    if not _PLAIN[kind].fullmatch(node.value):
+        line = f"line {node.start_mark.line + 1}"
+        word = shorter.repr(node.value)
+        raise LedgerError(f"{line}: YAML reads {word} as {kind}: write it plainly")
+    return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
+
+
+for _kind in _PLAIN:
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _plain)
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -61,7 +80,8 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
         if not isinstance(key, Hashable):
             raise LedgerError(f"{line}: a key must be a word")
         if key in seen:
-            raise LedgerError(f"{line}: the key {key!r} is given twice")
+            word = shorter.repr(key)
+            raise LedgerError(f"{line}: the key {word} is given twice")
         seen.add(key)
     return loader.construct_mapping(node)
 
@@ -88,13 +108,6 @@ _FITS = {
 }
 
 
-#: What was found, in a message: cut where it would fill the screen.
-shorter = reprlib.Repr()
-shorter.maxstring = shorter.maxother = 160
-shorter.maxlist = shorter.maxdict = 6
-shorter.maxlevel = 2
-
-
 class _Entry:
     """One raw entry being read: the checks share the file and the id."""
 
@@ -111,7 +124,8 @@ class _Entry:
         known = {f.name for f in fields(Claim)} - {"because"}
         unknown = sorted(map(str, set(raw) - known))
         if unknown:
-            raise LedgerError(f"{source}: {self.name}: unknown field '{unknown[0]}'.")
+            word = shorter.repr(unknown[0])
+            raise LedgerError(f"{source}: {self.name}: unknown field {word}.")
 
     def fail(self, must: str, got: object) -> NoReturn:
         shown = shorter.repr(got)
@@ -162,8 +176,10 @@ class _Entry:
         for item in items:
             if not isinstance(item, str):
                 self.fail("field 'printed' must be in quotes, digit by digit", item)
+            # Where half a unit overflows every value would agree, where it
+            # underflows none but the printed one.
             try:
-                fits = math.isfinite(float(decimal(item)))
+                fits = math.isfinite(float(item)) and 0.0 < half_unit(item) < math.inf
             except (ValueError, ArithmeticError):
                 fits = False
             if not fits:

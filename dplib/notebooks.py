@@ -34,8 +34,6 @@ from typing import Any
 
 import jupytext
 import nbformat
-import yaml
-from jupytext.myst import MystMetadataParsingError
 from nbclient import NotebookClient
 from nbclient.exceptions import (
     CellExecutionError,
@@ -47,12 +45,14 @@ from dplib import ledger, provenance
 
 __all__ = [
     "ENVIRONMENT",
+    "VERSIONED",
     "NotebookError",
     "execute",
     "find",
     "key",
     "main",
     "read_source",
+    "read_status",
     "refresh",
     "source_text",
     "verified_text",
@@ -69,13 +69,14 @@ ENVIRONMENT = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
 
-_FORMAT = "md:myst"
-_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-_VERSIONED = (
+#: The packages whose versions ``book/status.json`` notes, beside Python's.
+VERSIONED = (
     *("numpy", "scipy", "cvxpy", "clarabel", "scs", "matplotlib", "seaborn"),
     *("jupyter-book", "papermill", "nbval"),
 )
 
+_FORMAT = "md:myst"
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 _NAME = re.compile(r"[0-9][0-9]_")
 
@@ -135,19 +136,28 @@ def read_source(path: Path) -> Any:
     Raises
     ------
     NotebookError
-        If the file has no jupytext header: it would not be paired, and other
-        readers would see no code cell in it.
+        If the file cannot be read; if it has no jupytext header (it would not be
+        paired, and other readers would see no code cell in it); if it holds what
+        `refresh` would delete.
     """
     try:
         text = path.read_bytes().decode("utf-8")
-        header = text.split("\n---\n", 1)[0]
-        if not text.startswith("---\n") or not re.search(r"^jupytext:", header, re.M):
-            raise NotebookError(
-                f"{path.name} is not a notebook: it must begin with a jupytext header."
-            )
+    except UnicodeDecodeError as error:
+        raise NotebookError(f"{path.name} cannot be read: {error}") from None
+    if "\r" in text:
+        raise NotebookError(
+            f"{path.name} has carriage returns, as on Windows: refresh would delete "
+            "them; let its lines end with a line feed alone."
+        )
+    header = text.split("\n---\n", 1)[0]
+    if not text.startswith("---\n") or not re.search(r"^jupytext:", header, re.M):
+        raise NotebookError(
+            f"{path.name} is not a notebook: it must begin with a jupytext header."
+        )
+    try:
         notebook = jupytext.reads(text, fmt=_FORMAT)
-    except (UnicodeDecodeError, yaml.YAMLError, MystMetadataParsingError) as error:
-        reason = " ".join(str(error).split())
+    except Exception as error:  # YAML that is broken, or not what jupytext expects
+        reason = " ".join(str(error).split())[:300]
         raise NotebookError(f"{path.name} cannot be read: {reason}") from None
     extra = sorted(set(notebook.metadata) - {"jupytext", "kernelspec"})
     if extra:
@@ -325,26 +335,47 @@ def _read_json(path: Path, default: dict[str, Any]) -> dict[str, Any]:
         return default
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or set(default) - set(found):
-        needs = ", ".join(default) or "an object"
-        raise NotebookError(
-            f"{path.parent.name}/{path.name} is broken (it must be JSON with {needs}): "
-            "restore it or delete it."
-        )
+        raise _broken(path, default)
     return found
 
 
-def _status(root: Path) -> dict[str, Any]:
+def _broken(path: Path, default: dict[str, Any]) -> NotebookError:
+    needs = ", ".join(default) or "an object"
+    return NotebookError(
+        f"{path.parent.name}/{path.name} is broken (it must be JSON with {needs}): "
+        "restore it or delete it."
+    )
+
+
+def read_status(root: Path) -> dict[str, Any]:
+    """Return ``book/status.json``: date, machine, versions, and the notebooks.
+
+    Each notebook has the `key` and the CPU seconds of its last refresh. Without
+    the file all are empty.
+
+    Raises
+    ------
+    NotebookError
+        If the file is broken.
+    """
+    path = root / "book" / "status.json"
     empty: dict[str, Any] = dict.fromkeys(("date", "machine"))
     empty |= {"versions": {}, "notebooks": {}}
-    return _read_json(root / "book" / "status.json", empty)
+    found = _read_json(path, empty)
+    parts = (found["versions"], found["notebooks"])
+    if not all(isinstance(part, dict) for part in parts) or not all(
+        isinstance(entry, dict) for entry in found["notebooks"].values()
+    ):
+        raise _broken(path, empty)
+    return found
 
 
 def _surroundings() -> dict[str, Any]:
     versions = {"python": platform.python_version()}
-    versions |= {name: importlib.metadata.version(name) for name in _VERSIONED}
+    versions |= {name: importlib.metadata.version(name) for name in VERSIONED}
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return {"date": today, "machine": machine, "versions": versions}
@@ -385,7 +416,7 @@ def refresh(
         print(f"refresh {name} ...", flush=True)
         before = source.read_bytes()
         notebook = read_source(source)
-        _status(root)  # a broken one stops here, before anything is written
+        read_status(root)  # a broken one stops here, before anything is written
         try:
             seconds = execute(notebook, source.parent)
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
@@ -405,7 +436,7 @@ def refresh(
         ):
             if _write(path, text):
                 changed.append(str(path.relative_to(root)))
-        noted = _status(root)
+        noted = read_status(root)
         if status or noted["notebooks"].get(name, {}).get("key") != this:
             noted["notebooks"][name] = {"key": this, "cpu_seconds": round(seconds, 1)}
         existing = {name_of(path) for path in find(root)}
@@ -460,8 +491,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if command == "refresh":
             sub.add_argument("--status", action="store_true", help="note versions too")
     given = parser.parse_args(arguments)
-    root = ledger.book_root()
     try:
+        root = ledger.book_root()
         if given.command == "refresh":
             changed = refresh(root, given.names, status=given.status)
             print("changed: " + (", ".join(changed) if changed else "nothing"))

@@ -51,6 +51,8 @@ def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
     ------
     TypeError, ValueError
         If `bound` is not a non-negative finite float or `digits` not in 1..15.
+    OverflowError
+        If the rounded number is too large for a float: 1.7e308 to one digit.
 
     Examples
     --------

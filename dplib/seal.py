@@ -2,15 +2,17 @@
 
 A verdict is computed anew on every run, but the words and numbers that a claim
 was entered with are typed once, from the paper. ``book/claims/seal.json`` holds
-a short digest of these for every claim. A test compares; whoever adds a claim
-or corrects one on purpose runs ``python -m dplib.seal``, which says what
-changed, and commits the seal with the ledger.
+a short digest of these for every claim, one a line, and one of each chapter's
+paper and order. A test compares; whoever adds a claim or corrects one on purpose
+runs ``python -m dplib.seal``, which says what changed, and commits the seal with
+the ledger. After a merge the seal is written anew in the same way.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,9 +21,10 @@ from pathlib import Path
 from dplib import ledger
 from dplib.ledger import Claim, Ledger
 
-__all__ = ["differences", "digest", "head", "main", "path"]
+__all__ = ["SealError", "differences", "digest", "head", "main", "path", "read", "text"]
 
-# All but what a notebook computes and its stored outputs hold.
+# All but what a notebook computes and its stored outputs hold. Of an open claim,
+# which has neither, that it is open counts too: no claim is reopened unseen.
 _FIELDS = tuple(
     field.name
     for field in fields(Claim)
@@ -29,9 +32,48 @@ _FIELDS = tuple(
 )
 
 
+class SealError(ValueError):
+    """The seal is broken."""
+
+
 def path(root: Path) -> Path:
     """Return the place of the seal in the book at `root`."""
     return root / "book" / "claims" / "seal.json"
+
+
+def read(root: Path) -> dict[str, str]:
+    """Return the seal: claim id (or chapter) to digest; empty if there is none.
+
+    Raises
+    ------
+    SealError
+        If the file is not a JSON object of texts, or holds a name twice.
+    """
+    place = path(root)
+    if not place.is_file():
+        return {}
+    try:
+        pairs = json.loads(place.read_bytes(), object_pairs_hook=lambda found: found)
+    except (ValueError, RecursionError):
+        raise SealError("seal.json is not JSON (python -m dplib.seal)") from None
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, tuple) and isinstance(pair[1], str) for pair in pairs
+    ):
+        raise SealError("seal.json is no object of texts (python -m dplib.seal)")
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise SealError(f"seal.json holds {name} twice (python -m dplib.seal)")
+    return dict(pairs)
+
+
+def text(books: Mapping[str, Ledger]) -> str:
+    """Return the file that seals the ledger as it stands, one claim a line."""
+    new: dict[str, str] = {}
+    for book in books.values():
+        new[book.chapter] = head(book)
+        new |= {claim.id: digest(claim) for claim in book.claims.values()}
+    return json.dumps(new, indent=1) + "\n"
 
 
 def digest(claim: Claim) -> str:
@@ -41,9 +83,10 @@ def digest(claim: Claim) -> str:
     --------
     >>> claim = Claim("truthful.x", "Theorem 2", "theorem", "x holds", "open", None)
     >>> digest(claim)
-    '8020ab34413c'
+    '6368fdcceace'
     """
     facts = [getattr(claim, name) for name in _FIELDS] + [sorted(claim.at.items())]
+    facts.append(claim.verdict == "open")
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
 
 
@@ -80,33 +123,28 @@ def differences(sealed: Mapping[str, str], book: Ledger) -> list[str]:
 
 def main() -> int:
     """Seal the ledger as it stands, and say what changed."""
-    root = ledger.book_root()
-    place = path(root)
-    old: dict[str, str] = {}
-    if place.is_file():
-        try:
-            old = json.loads(place.read_text(encoding="utf-8"))
-        except ValueError:
-            print("seal.json is not JSON: it is written anew, compare it in git.")
     try:
+        root = ledger.book_root()
         books = ledger.load_all(root)
-    except ledger.LedgerError as error:
+        try:
+            old = read(root)
+        except SealError as error:
+            print(str(error).partition(" (python")[0] + "; it is written anew")
+            old = None
+        # Written aside, then renamed: a full disk leaves the old seal whole.
+        aside = path(root).with_name(f".seal.json.{os.getpid()}.part")
+        try:
+            aside.write_text(text(books), encoding="utf-8")
+            aside.replace(path(root))
+        finally:
+            aside.unlink(missing_ok=True)
+    except (ledger.LedgerError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    new: dict[str, str] = {}
     for book in books.values():
-        for text in differences(old, book):
-            print(text.partition(" (if meant")[0])
-        new[book.chapter] = head(book)
-        new |= {claim.id: digest(claim) for claim in book.claims.values()}
-    aside = place.with_name(".seal.json.part")
-    try:
-        aside.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
-        aside.replace(place)
-    except OSError as error:
-        print(f"The seal could not be written: {error}", file=sys.stderr)
-        return 1
-    print(f"sealed {len(new) - len(books)} claims")
+        for sentence in [] if old is None else differences(old, book):
+            print(sentence.partition(" (if meant")[0])
+    print(f"sealed {sum(len(book.claims) for book in books.values())} claims")
     return 0
 
 

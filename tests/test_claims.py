@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -634,6 +635,8 @@ def test_a_run_that_diverges_raises_only_where_the_claim_is_made(
         lambda c: c.check_holds(ID, margin=1.0, bound=math.nan),
         lambda c: c.check_equal(ID, gap=1.0, within=math.nan),
         lambda c: c.check_order(ID, {"a": 1.0, "b": 2.0}, bounds=[math.inf, 0.0]),
+        lambda c: c.check_order(ID, [1.0, 2.0]),
+        lambda c: c.check_band(ID, [[1.0], [1.0, 2.0]]),
     ],
 )
 @pytest.mark.parametrize("n", [3, None, [2], 10**400])
@@ -649,6 +652,34 @@ def test_same_integers_exactly(shown) -> None:
     seeds = book(make(at=MappingProxyType({"seed": 10**15})), seed=10**15 + 1)
     seeds.check_value(ID, 7.0)
     assert shown[0][claims.MIME_TYPE]["verdict"] == "not applicable"
+
+
+@pytest.mark.parametrize("have", [True, np.array([1, 2]), "1", 1j, math.nan])
+def test_same_takes_whatever_a_reader_gives(have) -> None:
+    assert not any(claims._same(have, want) for want in (2, 0.5, "x", False))
+
+
+def test_same_numbers_of_any_library() -> None:
+    assert claims._same(np.int64(10**15), 10**15)
+    assert not claims._same(np.int64(10**15), 10**15 + 1)
+    assert claims._same(Fraction(1, 2), 0.5)
+    assert claims._same(np.float64(0.1), 0.1)
+
+
+def test_what_is_no_name_is_one_sentence() -> None:
+    for call, name in (
+        (claims.open_notebook, "notebook"),
+        (claims.printed, "claim_id"),
+    ):
+        with pytest.raises(TypeError, match=f"^The '{name}' parameter of"):
+            call(3)
+
+
+@pytest.mark.parametrize("ours", ["1e309", "0e400"])
+def test_a_number_too_large_for_a_float_agrees_with_none(ours) -> None:
+    claim = make(kind="ours", verdict="shown", printed=(), ours=ours)
+    with pytest.raises(LedgerError, match="too large for a float"):
+        book(claim).check_value(ID, 7.0)
 
 
 def test_elsewhere_a_right_value_does_not_count_either(shown) -> None:

@@ -224,7 +224,7 @@ def test_a_result_of_ours_is_shown_and_not_printed(tmp_path) -> None:
         ("where", '" "', "field 'where' must be text. Got ' '."),
         ("where", "2020-01-01", "field 'where' must be text. Got datetime.date("),
         ("says", "17", "field 'says' must be text. Got 17."),
-        ("says", "yes", "field 'says' must be text. Got True."),
+        ("says", "true", "field 'says' must be text. Got True."),
         ("unit", "1", "field 'unit' must be text. Got 1."),
         ("ours", "0.25", "field 'ours' must be text. Got 0.25."),
         ("counterexample", "[a]", "field 'counterexample' must be text. Got ['a']."),
@@ -239,7 +239,7 @@ def test_a_result_of_ours_is_shown_and_not_printed(tmp_path) -> None:
         ("printed", "250000", "field 'printed' must be in quotes, digit by digit."),
         ("printed", "1.0e-5", "field 'printed' must be in quotes, digit by digit."),
         ("printed", '["0.1", 0.2]', "field 'printed' must be in quotes"),
-        ("printed", "yes", "field 'printed' must be in quotes"),
+        ("printed", "true", "field 'printed' must be in quotes"),
         ("printed", "[]", "field 'printed' must not be empty. Got []."),
         # texts that are no decimal number
         ("printed", "about 3", "field 'printed' must be a decimal number. Got 'about"),
@@ -260,7 +260,7 @@ def test_a_result_of_ours_is_shown_and_not_printed(tmp_path) -> None:
         ("at", "{eta: [1]}", "'at: eta' must be a number. Got [1]."),
         ("at", "{eta: .inf}", "'at: eta' must be finite. Got inf."),
         ("at", "{eta: .nan}", "'at: eta' must be finite. Got nan."),
-        ("at", "{on: 1}", "field 'at' must use parameter names. Got True."),
+        ("at", "{true: 1}", "field 'at' must use parameter names. Got True."),
         ("at", "{r max: 1}", "field 'at' must use parameter names. Got 'r max'."),
         ("at", "[1]", "field 'at' must map parameter names to values. Got [1]."),
         ("at", "null", "field 'at' must map parameter names to values. Got None."),
@@ -564,14 +564,28 @@ def test_yaml_tricks(tmp_path, value) -> None:
     assert "\n" not in sentence
 
 
-@pytest.mark.parametrize("value", ["010", "-007"])
-def test_integers_are_decimal(tmp_path, value) -> None:
-    """YAML 1.1 would read 010 as eight."""
-    with pytest.raises(ledger.LedgerError, match="must be a number"):
+@pytest.mark.parametrize(
+    "value", ["010", "-007", "1:30", "1:30.5", "0x10", "0b11", "1_000", "no", "True"]
+)
+def test_a_word_that_yaml_reads_in_its_own_way(tmp_path, value) -> None:
+    """YAML 1.1 reads 010 as eight, 1:30 as ninety, and no as false."""
+    words = rf"^truthful\.yml: line \d+: YAML reads '{value}' as \w+: write it plainly"
+    with pytest.raises(ledger.LedgerError, match=words):
         claim(tmp_path, at=f"{{n: {value}}}")
 
 
-@pytest.mark.parametrize("value", ["1e309", "1e99999999999999999999"])
+def test_a_long_name_does_not_fill_the_screen(tmp_path) -> None:
+    name = 5000 * "x"
+    for text in (
+        PAPER + "claims:\n" + entry() + f"  {name}: 1\n",
+        PAPER + "claims:\n" + entry(at=f"{{{name[:500]}: 1, {name[:500]}: 2}}"),
+    ):
+        assert len(refusal(tmp_path, text)) < 400
+
+
+@pytest.mark.parametrize(
+    "value", ["1e309", "0e400", "1e-400", "1e99999999999999999999"]
+)
 def test_printed_must_be_a_float(tmp_path, value) -> None:
     with pytest.raises(ledger.LedgerError, match="must be a decimal number"):
         claim(tmp_path, printed=f'"{value}"')

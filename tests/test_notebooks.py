@@ -481,7 +481,18 @@ def test_a_broken_ledger_writes_nothing(root) -> None:
     assert files(root) == before
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"versions": {}}'])
+EMPTY = '{"date": null, "machine": null, '
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{", "[]", "{}", '{"versions": {}}', "[" * 100_000),
+        EMPTY + '"versions": {}, "notebooks": []}',
+        EMPTY + '"versions": [], "notebooks": {}}',
+        EMPTY + '"versions": {}, "notebooks": {"truthful/01_tiny": 3}}',
+    ],
+)
 def test_refresh_with_a_broken_status_writes_nothing(root, text) -> None:
     (root / "book" / "status.json").write_text(text)
     before = files(root)
@@ -496,14 +507,45 @@ def test_refresh_with_a_broken_status_writes_nothing(root, text) -> None:
         b"---\njupytext: [\n---\n",
         b"---\njupytext: {}\n---\n\xff\n",
         b"---\njupytext: {}\n---\n```{code-cell}\n---\na: [\n---\n1\n```\n",
+        b"---\njupytext: {}\n---\n```{code-cell}\n:tags: [\n\n1\n```\n",
+        b"---\njupytext: 3\n---\n",
+        b"---\njupytext: {}\nmyst: {html_meta: {a: b}}\n---\n",
+        b"---\njupytext: {}\n---\n".replace(b"\n", b"\r\n"),
     ],
 )
 def test_main_says_one_sentence(root, capsys, body) -> None:
     notebooks.find(root)[0].write_bytes(body)
-    assert notebooks.main(["refresh"]) == 1
-    said = capsys.readouterr().err
-    assert "cannot be read" in said
-    assert said.count("\n") == 1
+    for command in (["refresh"], ["changed"], ["verified"]):
+        assert notebooks.main(command) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("01_tiny.md")
+        assert said.count("\n") == 1
+
+
+def test_main_says_that_the_note_of_what_was_verified_is_broken(root, capsys) -> None:
+    (root / ".cache").mkdir()
+    (root / ".cache" / "verified.json").write_text("{")
+    for command in ("changed", "verified"):
+        assert notebooks.main([command]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(".cache/verified.json is broken")
+        assert said.count("\n") == 1
+
+
+def test_main_says_that_nothing_can_be_written(root, capsys) -> None:
+    # A read-only tree, for which a test that may be run by root has no better.
+    (root / ".cache").write_text("a file where a folder must be")
+    assert notebooks.main(["verified"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_main_says_that_there_is_no_book(monkeypatch, capsys) -> None:
+    def nowhere() -> Path:
+        raise FileNotFoundError("No folder 'book/claims'.")
+
+    monkeypatch.setattr(ledger, "book_root", nowhere)
+    assert notebooks.main(["changed"]) == 1
+    assert capsys.readouterr().err == "No folder 'book/claims'.\n"
 
 
 # -- the key ------------------------------------------------------------------

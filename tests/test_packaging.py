@@ -103,7 +103,9 @@ def test_version_is_the_librarys():
     assert str(citation["version"]) == dplib.__version__
 
 
-def find_python(folder: Path, **scripts: str) -> subprocess.CompletedProcess[str]:
+def find_python(
+    folder: Path, python: str = "", **scripts: str
+) -> subprocess.CompletedProcess[str]:
     """Run the search for a Python on a machine that has only `scripts`."""
     for name, body in scripts.items():
         path = folder / name.replace("_", ".")
@@ -113,7 +115,7 @@ def find_python(folder: Path, **scripts: str) -> subprocess.CompletedProcess[str
     assert shell is not None
     return subprocess.run(
         [shell, str(ROOT / ".ci" / "python")],
-        env={"PATH": str(folder)},
+        env={"PATH": str(folder), "PYTHON": python},
         capture_output=True,
         text=True,
         check=False,
@@ -141,6 +143,51 @@ def test_broken_candidates_are_passed_over(tmp_path):
     )
     found = find_python(tmp_path, python3_11="exit 127", python3_12=good)
     assert (found.returncode, found.stdout) == (0, "/a/python\n")
+
+
+GOOD = (
+    'case "$2" in *ensurepip*) exit 0;; *executable*) echo "$0";; *) echo 3.12;; esac'
+)
+
+
+def test_a_python_in_a_path_with_spaces(tmp_path):
+    folder = tmp_path / "my programs"
+    folder.mkdir()
+    path = folder / "python3"
+    found = find_python(folder, str(path), python3=GOOD)
+    assert (found.returncode, found.stdout) == (0, f"{path}\n")
+
+
+def test_a_python_that_is_named_and_is_none(tmp_path):
+    found = find_python(tmp_path, "/no/python", python3=GOOD)
+    assert found.returncode == 1
+    assert "found none: '/no/python' is no Python that runs;" in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_set_up_leaves_nothing_behind_when_it_stops(tmp_path):
+    """It once kept what it had found in a file, which an interrupt left there."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("no make")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copy(ROOT / "requirements.lock", tmp_path)
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "python", tmp_path / ".ci")
+    spy = tmp_path / ".ci" / "spy"  # looks around in the moment of an interrupt
+    spy.write_text("#!/bin/sh\nls -A > .ci/seen\nexit 1\n", encoding="utf-8")
+    spy.chmod(0o755)
+    run = subprocess.run(
+        [make, "setup", f"PYTHON={spy}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert "is no Python that runs" in run.stderr
+    seen = (tmp_path / ".ci" / "seen").read_text(encoding="utf-8").split()
+    assert sorted(seen) == [".ci", "Makefile", "requirements.lock"]
 
 
 def test_missing_venv_module_is_named(tmp_path):

@@ -71,6 +71,13 @@ def test_a_bound_whose_double_is_no_float_certifies_nothing() -> None:
     assert shown(1.0, bound=1e308) == "0"
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_number_that_would_round_to_no_float_is_refused(sign) -> None:
+    assert rounded(sign * 1.7976931348623157e308) == sign * 1.79769e308
+    with pytest.raises(OverflowError):
+        rounded(sign * 1.7e308, bound=1e307)
+
+
 def test_what_is_not_finite_comes_back() -> None:
     assert rounded(math.inf) == math.inf
     assert rounded(-math.inf, bound=1.0) == -math.inf

@@ -26,12 +26,20 @@ BUDGET_NOTEBOOK = 90.0  # CPU seconds
 BUDGET_CHAPTER = 450.0
 WIDTH = 80
 
-_FOLDERS = "home|root|work|Users|tmp|usr|opt|mnt|var|private|srv|data|scratch|Volumes"
+_FOLDERS = (
+    "home|root|work|workspace|Users|tmp|usr|opt|etc|mnt|media|var|private|srv|data|"
+    "scratch|nix|Volumes|Library|Applications"
+)
 #: A path of somebody's machine. (An address on the network is none.)
 ABSOLUTE = re.compile(
-    rf"(?:(?<![\w.:/~-])|file://)/(?:{_FOLDERS})/\w|\b[A-Z]:(?:\\\\?|/)(?:Users|home)\b"
+    rf"(?:(?<![\w./~-])|file://(?:localhost)?)/(?:{_FOLDERS})/[\w.]"
+    r"|\b[A-Za-z]:(?:\\\\?|/)(?:Users|home|Documents)\b"
 )
 _TAGS = {"parameters", "hide-input", "remove-input"}
+# All metadata that a cell may have; others change what the page shows of it.
+_METADATA = {
+    *("tags", "mystnb.figure.name", "mystnb.figure.caption", "mystnb.image.alt"),
+}
 _TYPES = {
     "text/plain",
     "text/html",
@@ -73,8 +81,11 @@ def pair(source: Path) -> list[str]:
     other = source.with_suffix(".ipynb")
     if not other.is_file():
         return [f"{source.name} has no .ipynb beside it: make refresh"]
-    text = source.read_bytes().decode("utf-8")
-    ours, theirs = notebooks.read_source(source), stored(source)
+    text = source.read_bytes().decode("utf-8", "replace")
+    try:
+        ours, theirs = notebooks.read_source(source), stored(source)
+    except notebooks.NotebookError as error:
+        return [str(error)]
 
     def cells(notebook: Any) -> list[tuple[str, str, dict[str, Any]]]:
         return [
@@ -95,7 +106,11 @@ def pair(source: Path) -> list[str]:
                     found.outputs,
                     found.execution_count,
                 )
-    if notebooks.verified_text(ours).encode() != other.read_bytes():
+    try:
+        written = notebooks.verified_text(ours).encode()
+    except Exception:  # an output without the parts that its type has
+        written = b""
+    if written != other.read_bytes():
         problems.append("the .ipynb is not as refresh writes it: make refresh")
     return problems
 
@@ -148,6 +163,15 @@ def parameters(source: Path) -> list[str]:
     return problems
 
 
+def _leaves(value: Any, name: str = "") -> Iterator[str]:
+    """Yield the dotted names of what nested metadata hold."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{name}.{key}" if name else str(key))
+    else:
+        yield name
+
+
 def magics(source: Path) -> list[str]:
     """All code is plain Python, and no cell asks nbval to look away."""
     problems = []
@@ -158,6 +182,8 @@ def magics(source: Path) -> list[str]:
             problems.append(f"a cell is not plain Python: {error.text}")
         tags = sorted(set(cell.metadata.get("tags", [])) - _TAGS)
         problems += [f"the tag '{tag}' hides a cell from the tests" for tag in tags]
+        unknown = sorted(set(_leaves(cell.metadata)) - _METADATA)
+        problems += [f"cell metadata that no page needs: {name}" for name in unknown]
         if re.search(r"#\s*(NBVAL|PYTEST_VALIDATE)_", cell.source):
             problems.append("an NBVAL comment hides a cell from the tests")
     return problems
@@ -165,15 +191,18 @@ def magics(source: Path) -> list[str]:
 
 def paths(source: Path) -> list[str]:
     """No absolute path of somebody's machine, in cells, headers or outputs."""
-    problems = []
-    for cell in stored(source).cells:
-        texts = [cell.source, json.dumps(cell.metadata)]
-        for output in cell.get("outputs", []):
-            data = dict(output.get("data", {}))
-            data.pop("image/svg+xml", None)  # path data, not paths
-            texts.append(json.dumps(data) + str(output.get("text", "")))
-        problems += machine_paths("\n".join(texts))
-    return problems
+    texts = [source.read_text(encoding="utf-8"), *_texts(stored(source).cells)]
+    return list(dict.fromkeys(machine_paths("\n".join(texts))))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text of nested lists and mappings, as it is: unescaped."""
+    if isinstance(value, dict):
+        yield from (text for pair in value.items() for text in _texts(list(pair)))
+    elif isinstance(value, list):
+        yield from (text for item in value for text in _texts(item))
+    elif isinstance(value, str):
+        yield value
 
 
 def machine_paths(text: str) -> list[str]:
@@ -188,32 +217,57 @@ def randomness(source: Path) -> list[str]:
     """Every random number comes from `dplib.rng.stream`, seeded by a parameter."""
     problems = []
     for _, tree in _trees(stored(source)):
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        # `generator.random()` is a draw; `np.random`, not called, is the module.
+        drawn = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        for node in nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                names = [alias.name for alias in node.names]
-                names.append(getattr(node, "module", None) or "")
-                if {"random", "secrets", "importlib", "os"} & set(names) or any(
-                    "numpy.random" in name for name in names
-                ):
-                    problems.append("imports a random module: use dplib.rng.stream")
-            if isinstance(node, ast.Attribute):
-                owner = getattr(node.value, "id", "")
-                if node.attr == "random" and owner in ("np", "numpy"):
-                    problems.append(f"{owner}.random: use dplib.rng.stream")
-            if isinstance(node, ast.Call):
+                problems += _random_import(node)
+            elif isinstance(node, ast.Attribute):
+                if node.attr == "random" and id(node) not in drawn:
+                    problems.append("a random module: use dplib.rng.stream")
+                if node.attr == "__dict__":
+                    problems.append("__dict__: use dplib.rng.stream")
+            elif isinstance(node, ast.Call):
                 problems += _random_call(node)
     return problems
 
 
+# Other sources of chance, and ways to reach any module unseen.
+_UNSEEDED = {"random", "secrets", "uuid", "os", "time", "datetime"}
+_INDIRECT = {"importlib", "builtins", "sys"}
+_CALLS = {"default_rng", "RandomState", "getattr", "vars", "eval", "exec"}
+_CALLS |= {"globals", "__import__", "hash", "id"}
+
+
+def _random_import(node: ast.Import | ast.ImportFrom) -> list[str]:
+    names = [alias.name for alias in node.names]
+    module = getattr(node, "module", None) or ""
+    tops = {name.split(".")[0] for name in ([module] if module else names)}
+    found = ["imports a random module: use dplib.rng.stream"]
+    if tops & (_UNSEEDED | _INDIRECT) or "random" in names:
+        return found
+    if any("numpy.random" in name for name in (module, *names)):
+        return found
+    if {"stream", "default_rng", "RandomState"} & set(names):
+        return ["imports a maker of generators by name: use rng.stream"]
+    return []
+
+
 def _random_call(node: ast.Call) -> list[str]:
     name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-    states = [k.value for k in node.keywords if k.arg == "random_state"]
-    if name == "rvs" and (not states or isinstance(states[0], ast.Constant)):
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    state = given.get("random_state")
+    if name == "rvs" and (state is None or isinstance(state, ast.Constant)):
         return ["scipy's rvs without random_state=rng"]
-    if name in ("default_rng", "getattr", "__import__"):
-        return [f"{name}: use dplib.rng.stream"]
-    if name == "stream" and node.args and isinstance(node.args[0], ast.Constant):
-        return ["a seed that is no parameter: rng.stream(seed, ...)"]
+    if name in _CALLS:
+        return [f"{name}: not in a notebook; random numbers are rng.stream's"]
+    if name == "stream":
+        seed = node.args[0] if node.args else given.get("seed")
+        parts = [] if seed is None else list(ast.walk(seed))
+        called = [part.func for part in parts if isinstance(part, ast.Call)]
+        if not any(isinstance(p, ast.Name) and p not in called for p in parts):
+            return ["a seed that is no parameter: rng.stream(seed, ...)"]
     return []
 
 
@@ -224,8 +278,10 @@ def images(source: Path) -> list[str]:
         data = output.get("data", {})
         bitmaps = [kind for kind in data if kind not in _TYPES]
         problems += [f"an output of type {kind}, which nbval skips" for kind in bitmaps]
-        if set(data) - {"text/plain"} and output.output_type != "display_data":
-            problems.append(f"a figure or verdict as {output.output_type}")
+        rich = bool(set(data) - {"text/plain"})
+        if data and rich != (output.output_type == "display_data"):
+            what = "a figure or verdict" if rich else "a plain value"
+            problems.append(f"{what} as {output.output_type}")
         if "image/svg+xml" not in data:
             continue
         svg = data["image/svg+xml"]
@@ -307,17 +363,17 @@ def contents(source: Path) -> list[str]:
 
 def budget(source: Path) -> list[str]:
     """The time of the last refresh is noted, and within the budget."""
-    path = root_of(source) / "book" / "status.json"
-    noted = (
-        json.loads(path.read_text(encoding="utf-8"))["notebooks"]
-        if path.is_file()
-        else {}
-    )
+    try:
+        noted = notebooks.read_status(root_of(source))["notebooks"]
+    except notebooks.NotebookError as error:
+        return [str(error)]
     entry = noted.get(notebooks.name_of(source))
     if entry is None:
         return ["book/status.json does not know the notebook: make refresh"]
-    seconds = entry.get("cpu_seconds")
-    if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e6:
+    if set(entry) != {"key", "cpu_seconds"}:
+        return ["book/status.json: an entry has a key and CPU seconds: make refresh"]
+    seconds = entry["cpu_seconds"]
+    if not isinstance(seconds, float) or not 0 < seconds < 1e6:
         return [f"book/status.json: {seconds!r} CPU seconds: make refresh"]
     if not re.fullmatch(r"[0-9a-f]{64}", str(entry.get("key"))):
         return ["book/status.json: a key that is none: make refresh"]
@@ -364,25 +420,55 @@ def book_problems(root: Path) -> list[str]:
         place = path.relative_to(folder).with_suffix("").as_posix()
         if path.stem != "index" and place not in names:
             found.append(f"{path.relative_to(root)} is not named CHAPTER/NN_topic.md")
-    status = root / "book" / "status.json"
-    if status.is_file():
-        noted = json.loads(status.read_text(encoding="utf-8"))["notebooks"]
-        for name in sorted(set(noted) - names):
-            found.append(f"book/status.json knows {name}, which does not exist")
+    try:
+        status = notebooks.read_status(root)
+    except notebooks.NotebookError as error:
+        return [*found, str(error)]
+    found += status_problems(status, names, root / "requirements.lock")
+    path = root / "book" / "status.json"
+    written = (json.dumps(status, indent=1) + "\n").encode()
+    if path.is_file() and path.read_bytes() != written:
+        found.append("book/status.json is not as refresh writes it: make refresh")
     for chapter, book in ledger.load_all(root).items():
         for claim in book.claims.values():
             if claim.notebook is not None and claim.notebook not in names:
                 found.append(
                     f"{claim.id}: its notebook {claim.notebook} does not exist"
                 )
-        path = root / "book" / "status.json"
-        if path.is_file():
-            noted = json.loads(path.read_text(encoding="utf-8"))["notebooks"]
-            spent = sum(
-                entry["cpu_seconds"]
-                for name, entry in noted.items()
-                if name.startswith(f"{chapter}/")
-            )
-            if spent > BUDGET_CHAPTER:
-                found.append(f"chapter {chapter}: {spent:g} CPU seconds, over 450")
+        times = [
+            entry.get("cpu_seconds")
+            for name, entry in status["notebooks"].items()
+            if name.startswith(f"{chapter}/")
+        ]
+        spent = sum(time for time in times if isinstance(time, float))
+        if spent > BUDGET_CHAPTER:
+            found.append(f"chapter {chapter}: {spent:g} CPU seconds, over 450")
+    return found
+
+
+def status_problems(status: Any, names: set[str], lock: Path) -> list[str]:
+    """What ``book/status.json`` notes of the whole book: as `refresh` writes it.
+
+    That a notebook's key is the present one is not asked: every edit of the
+    library changes keys, and nbval holds the outputs.
+    """
+    found = [
+        f"book/status.json knows {name}, which does not exist"
+        for name in sorted(set(status["notebooks"]) - names)
+    ]
+    if set(status) != {"date", "machine", "versions", "notebooks"}:
+        found.append("book/status.json: date, machine, versions, notebooks, no more")
+    if not re.fullmatch(r"\d{4}-[01]\d-[0-3]\d", str(status["date"])):
+        found.append(f"book/status.json: {status['date']!r} is no date")
+    if not re.fullmatch(r"\w+ \w+, \d+ cores", str(status["machine"])):
+        found.append(f"book/status.json: {status['machine']!r} is no machine")
+    versions = status["versions"]
+    if list(versions) != ["python", *notebooks.VERSIONED]:
+        found.append("book/status.json: not the versions that refresh notes")
+    if not re.fullmatch(r"3\.1[123]\.\d+", str(versions.get("python"))):
+        found.append("book/status.json: a Python that the book does not run on")
+    locked = lock.read_text(encoding="utf-8") if lock.is_file() else None
+    for name in set(notebooks.VERSIONED) & set(versions) if locked else ():
+        if not re.search(rf"^{name}=={re.escape(str(versions[name]))} ", locked, re.M):
+            found.append(f"book/status.json: {name} {versions[name]} is not the lock's")
     return found

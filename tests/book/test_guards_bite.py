@@ -4,7 +4,6 @@ One tiny book is executed once. Each test copies it, damages the copy in one
 way, and expects the right guard (by its words) to complain, or nbval to fail.
 """
 
-import contextlib
 import json
 import os
 import re
@@ -172,6 +171,27 @@ def test_absolute_path_in_output(source):
     assert "an absolute path: '/home/somebody" in complaints(source)
 
 
+def test_absolute_path_on_a_line_of_its_own(source):
+    """Escaped, its line break would look like a letter before the path."""
+
+    def leak(cells):
+        data = cell_with(cells, "figures.show").outputs[0].data
+        data["text/plain"] = "saved to\n/home/somebody/plot.svg"
+
+    edit_cells(source, leak)
+    assert "an absolute path: '/home/somebody" in complaints(source)
+
+
+def test_absolute_path_in_a_figure(source):
+    def leak(cells):
+        data = cell_with(cells, "figures.show").outputs[0].data
+        svg = data["image/svg+xml"]
+        data["image/svg+xml"] = svg.replace("<defs", "<!-- /home/somebody/ --><defs", 1)
+
+    edit_cells(source, leak)
+    assert "an absolute path: '/home/somebody" in complaints(source)
+
+
 def test_absolute_path_in_code(source):
     def leak(cells):
         cell = cell_with(cells, "largest draw")
@@ -195,6 +215,18 @@ def test_absolute_path_in_code(source):
         "import numpy as np\nr = np.random\nr.seed()",
         'import numpy as np\ngetattr(np, "ran" + "dom")',
         "import importlib",
+        "import importlib.util",
+        "import numpy as xp\nxp.random.seed(1)",
+        "import numpy\nfrom numpy import linalg, random",
+        "from dplib.rng import stream as s",
+        "from dplib import rng\nrng.stream(int('3'))",
+        "from dplib import rng\nrng.stream(seed=3)",
+        "import time",
+        "from uuid import uuid4",
+        "import numpy as np\nnp.__dict__['ran' + 'dom']",
+        "import numpy as np\nvars(np)['ran' + 'dom']",
+        "hash('x')",
+        "import os.path",
         "import os\nos.urandom(3)",
         "from dplib import rng\nrng.stream(3, 'x')",
     ],
@@ -205,7 +237,25 @@ def test_unseeded_randomness(source, code):
 
     edit_cells(source, change)
     found = "\n".join(guards.randomness(source))
-    assert re.search("random|rvs|default_rng|getattr|a seed that is no", found)
+    assert found
+    assert re.search("use dplib|rvs|not in a notebook|a seed that is|a maker of", found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "random.random()",
+        "random.random(size=3)",
+        "from scipy.stats import norm\nnorm.rvs(size=3, random_state=random)",
+        "from dplib import rng\nrng.stream(seed + 1, 'x')",
+    ],
+)
+def test_seeded_randomness(source, code):
+    def change(cells):
+        cell_with(cells, "largest draw").source = code
+
+    edit_cells(source, change)
+    assert guards.randomness(source) == []
 
 
 @pytest.mark.parametrize(
@@ -255,6 +305,40 @@ def test_output_of_a_type_that_nbval_skips(source, kind):
     assert f"an output of type {kind}" in complaints(source)
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"mystnb": {"remove_code_outputs": True}},
+        {"jupyter": {"outputs_hidden": True}},
+        {"collapsed": True},
+    ],
+)
+def test_metadata_that_hide_an_output(source, metadata):
+    def hide(cells):
+        cell_with(cells, "largest draw").metadata.update(nbformat.from_dict(metadata))
+
+    edit_cells(source, hide)
+    assert "cell metadata that no page needs" in complaints(source)
+
+
+def test_plain_value_shown_as_another_kind(source):
+    def change(cells):
+        output = nbformat.v4.new_output("display_data", {"text/plain": "3"})
+        cell_with(cells, "largest draw").outputs.append(output)
+
+    edit_cells(source, change)
+    assert "a plain value as display_data" in complaints(source)
+
+
+def test_output_without_its_parts(source):
+    other = source.with_suffix(".ipynb")
+    raw = json.loads(other.read_text(encoding="utf-8"))
+    code = next(cell for cell in raw["cells"] if cell.get("outputs"))
+    code["outputs"][0] = {"output_type": "stream"}
+    other.write_text(json.dumps(raw, indent=1), encoding="utf-8")
+    assert "not as refresh writes it" in "\n".join(guards.pair(source))
+
+
 def test_output_shown_as_another_kind(source):
     def change(cells):
         cell = cell_with(cells, "check_value")
@@ -289,8 +373,8 @@ def test_text_that_only_the_ipynb_has(source, place):
 def test_line_ends_of_another_system(source, suffix):
     path = source.with_suffix(suffix)
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    with contextlib.suppress(notebooks.NotebookError):
-        assert "not as refresh writes it" in "\n".join(guards.pair(source))
+    found = "\n".join(guards.pair(source))
+    assert re.search("not as refresh writes it|has carriage returns", found)
 
 
 def test_front_matter_is_refused_not_deleted(source):
@@ -318,7 +402,12 @@ def test_path_of_a_machine_in_alt_text(source):
 
 
 @pytest.mark.parametrize(
-    "text", ["file:///home/a/b", "C:/Users/a", "C:\\Users\\a", "(/scratch/x)", "/srv/x"]
+    "text",
+    [
+        *("file:///home/a/b", "file://localhost/home/a", "file:/home/a", "at:/home/a"),
+        *("C:/Users/a", "C:\\Users\\a", "c:\\\\Users\\\\a", "(/scratch/x)", "/srv/x"),
+        *("/Volumes/x", "/data/x", "'/work/main'", "/home/.cache", "/workspace/x"),
+    ],
 )
 def test_paths_that_are_found(text):
     assert guards.machine_paths(text)
@@ -338,13 +427,62 @@ def test_pair_in_a_nested_folder(source):
     assert "is not named CHAPTER/NN_topic.md" in found
 
 
-def test_status_of_a_notebook_that_does_not_exist(source):
+GHOST = {"key": "0" * 64, "cpu_seconds": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("notebooks", "truthful/77_ghost"), GHOST, "knows truthful/77_ghost, which"),
+        (("notebooks",), [], "status.json is broken"),
+        (("notebooks", "truthful/01_tiny"), 3, "status.json is broken"),
+        (("versions",), {}, "not the versions that refresh notes"),
+        (("versions", "numpy"), "9.9.9", "numpy 9.9.9 is not the lock's"),
+        (("versions", "python"), "2.7.1", "a Python that the book does not run on"),
+        (("date",), "yesterday", "'yesterday' is no date"),
+        (("machine",), "/home/alice", "'/home/alice' is no machine"),
+        (("foo",), "secret", "date, machine, versions, notebooks, no more"),
+    ],
+)
+def test_status_is_of_these_notebooks(source, place, value, words):
+    root = guards.root_of(source)
+    path = root / "book" / "status.json"
+    noted = json.loads(path.read_text(encoding="utf-8"))
+    versions = noted["versions"].items()
+    lock = "".join(f"{name}=={version} \\\n" for name, version in versions)
+    (root / "requirements.lock").write_text(lock, encoding="utf-8")
+    assert guards.book_problems(root) == []
+    inner = noted
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    path.write_text(json.dumps(noted), encoding="utf-8")
+    assert words in "\n".join(guards.book_problems(root))
+
+
+def test_status_that_says_a_thing_twice(source):
+    path = guards.root_of(source) / "book" / "status.json"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("{", '{"machine": "x",', 1), encoding="utf-8")
+    found = "\n".join(guards.book_problems(guards.root_of(source)))
+    assert "status.json is not as refresh writes it" in found
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"key": "abc", "cpu_seconds": 1.0}, "a key that is none"),
+        ({"key": "0" * 64}, "an entry has a key and CPU seconds"),
+        (GHOST | {"foo": 1}, "an entry has a key and CPU seconds"),
+        (GHOST | {"cpu_seconds": True}, "True CPU seconds"),
+    ],
+)
+def test_status_of_a_notebook(source, entry, words):
     path = guards.root_of(source) / "book" / "status.json"
     noted = json.loads(path.read_text(encoding="utf-8"))
-    noted["notebooks"]["truthful/77_ghost"] = {"key": "0" * 64, "cpu_seconds": 1.0}
+    noted["notebooks"]["truthful/01_tiny"] = entry
     path.write_text(json.dumps(noted), encoding="utf-8")
-    found = "\n".join(guards.book_problems(guards.root_of(source)))
-    assert "knows truthful/77_ghost, which does not exist" in found
+    assert words in complaints(source)
 
 
 def test_figure_that_is_not_canonical(source):

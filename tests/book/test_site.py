@@ -21,6 +21,7 @@ import nbformat
 import pytest
 import yaml
 from devtools import Browser, find_chromium
+from guards import machine_paths
 
 from dplib import notebooks
 from dplib.claims import MIME_TYPE
@@ -260,11 +261,29 @@ def test_every_stored_figure_and_verdict_is_on_its_page(source):
     stored = nbformat.read(source.with_suffix(".ipynb"), as_version=4)
     outputs = [out for cell in stored.cells for out in cell.get("outputs", [])]
     bundles = [out.get("data", {}) for out in outputs]
-    drawn = sum("image/svg+xml" in data for data in bundles)
-    assert len(re.findall(r"<img [^>]*\.svg", html)) >= drawn
+    pictures = [
+        (page.parent / unquote(facts["src"])).read_text(encoding="utf-8").strip()
+        for tag, facts in parsed(page).tags
+        if tag == "img" and facts.get("src", "").endswith(".svg")
+    ]
+    for data in bundles:
+        if "image/svg+xml" in data:
+            assert data["image/svg+xml"].strip() in pictures
     for data in bundles:
         if MIME_TYPE in data:
             assert f'id="claim-{data[MIME_TYPE]["id"]}"' in html
+
+
+def test_no_path_of_a_machine_in_any_built_page() -> None:
+    texts = [*pages(), SITE / "searchindex.js"]
+    for folder, pattern in (("_sources", "*"), ("_images", "*.svg")):
+        texts += [path for path in (SITE / folder).rglob(pattern) if path.is_file()]
+    found = [
+        f"{path.relative_to(SITE)}: {text}"
+        for path in texts
+        for text in machine_paths(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
 
 
 # -- the pages in a browser -----------------------------------------------------------
