@@ -406,7 +406,7 @@ def test_path_of_a_machine_in_alt_text(source):
     [
         *("file:///home/a/b", "file://localhost/home/a", "file:/home/a", "at:/home/a"),
         *("C:/Users/a", "C:\\Users\\a", "c:\\\\Users\\\\a", "(/scratch/x)", "/srv/x"),
-        *("/Volumes/x", "/data/x", "'/work/main'", "/home/.cache", "/workspace/x"),
+        *("/Volumes/x", "/data/x", "'/work/book'", "/home/.cache", "/workspace/x"),
     ],
 )
 def test_paths_that_are_found(text):
