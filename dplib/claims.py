@@ -216,10 +216,10 @@ class Checks:
         where = "check_holds"
         margin = check.finite("margin", margin, where)
         bound = check.nonnegative("bound", bound, where)
-        text = f"margin {shown(margin, bound=bound)}"
+        text = _margin(margin, bound)
         if repaired is not None:
             repaired = check.finite("repaired", repaired, where)
-            text += f"; repaired statement: margin {shown(repaired, bound=bound)}"
+            text += f"; repaired statement: {_margin(repaired, bound)}"
         verdict = _holds(claim, margin, repaired, bound)
         finding = f"{finding}: {text}" if finding else text
         self._record(claim, verdict, margin, None, finding, bound)
@@ -500,6 +500,14 @@ class Checks:
                 f"{claim.id}: computed verdict '{verdict}', the ledger says "
                 f"'{claim.verdict}' ({finding})."
             )
+
+
+def _margin(margin: float, bound: float) -> str:
+    """Return a margin as words; a negative one is by how much the statement fails."""
+    number = shown(abs(margin), bound=bound)
+    if margin < -bound:
+        return f"fails by {number}"
+    return f"margin {shown(margin, bound=bound)}"
 
 
 def _holds(claim: Claim, margin: float, repaired: float | None, bound: float) -> str:

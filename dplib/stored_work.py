@@ -329,5 +329,6 @@ def recertify(
     entry = {**_provenance(), "tasks": len(tasks), "from": about["code"][:12]}
     about["recertified"] = [*about.get("recertified", []), entry]
     about["code"] = definition.code
+    about["agreement"] = definition.agreement
     _write_about(definition.path.with_suffix(".json"), about)
     return f"{name}: {len(tasks)} tasks agree; the present code is adopted."

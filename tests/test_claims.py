@@ -283,7 +283,7 @@ def test_what_check_holds_shows(shown) -> None:
     )
     payload = shown[0][claims.MIME_TYPE]
     assert payload["finding"] == (
-        "slack: margin -0.35; repaired statement: margin 0.25"
+        "slack: fails by 0.35; repaired statement: margin 0.25"
     )
     assert payload["value"] == -0.35
 

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -304,6 +305,7 @@ def test_a_comment_or_docstring_changes_nothing(book):
 
 
 CHANGED = TINY.replace("rng.normal()", "0.0 + rng.normal()")
+LOOSE = {"rule": "relative", "tolerance": 0.001}
 WRONG = TINY.replace("rng.normal()", "1.00001 * rng.normal()")
 
 
@@ -323,6 +325,13 @@ def test_changed_code_is_told_and_recertified_if_it_agrees(book):
     assert about["recertified"][0]["tasks"] == 3
     said = stored_work.recertify(define(book), root=book)
     assert said == "tiny/run: current; nothing to do."
+
+
+def test_recertifying_notes_the_rule_by_which_the_sample_agreed(book):
+    made(book)
+    write(book, re.sub(r"AGREEMENT = .*", f"AGREEMENT = {LOOSE!r}", CHANGED))
+    stored_work.recertify(define(book), root=book, points=2)
+    assert stored.load("tiny/run", root=book).about["agreement"] == LOOSE
 
 
 def test_recertifying_refuses_what_does_not_agree_and_changes_nothing(book):

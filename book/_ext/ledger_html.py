@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 
-from ledger_book import TITLES, Snapshot
+from ledger_book import DOUBTFUL, TITLES, Snapshot
 
 from dplib.claims import SIGNS
 from dplib.ledger import EVIDENCE, VERDICTS, Claim
@@ -196,19 +196,24 @@ def _cells(book: Snapshot, claim: Claim, link: Link) -> tuple[str, dict[str, str
 
 
 def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
-    """Return the claims of one chapter: the settled ones, then the open, folded."""
+    """Return the claims of one chapter: errata first, the others folded."""
     claims = book.claims(chapter)
-    settled = [claim for claim in claims if claim.verdict != "open"]
+    doubtful = [claim for claim in claims if claim.verdict in DOUBTFUL]
+    holding = [claim for claim in claims if claim.verdict not in (*DOUBTFUL, "open")]
     open_ones = [claim for claim in claims if claim.verdict == "open"]
     parts = [verdict_bar(book.counts(chapter))]
-    if settled:
-        parts.append(claim_table(book, settled, link))
-    if open_ones:
-        parts.append(
-            '<details class="claim-open"><summary>'
-            f"{number(len(open_ones), 'claim')} not worked on yet</summary>"
-            f"{claim_table(book, open_ones, link)}</details>"
-        )
+    if doubtful:
+        parts.append(claim_table(book, doubtful, link))
+    for kind, some, words in (
+        ("claim-settled", holding, "that hold as printed, or are our own"),
+        ("claim-open", open_ones, "not worked on yet"),
+    ):
+        if some:
+            parts.append(
+                f'<details class="{kind}"><summary>'
+                f"{number(len(some), 'claim')} {words}</summary>"
+                f"{claim_table(book, some, link)}</details>"
+            )
     return f'<div class="claim-chapter">{"".join(parts)}</div>'
 
 

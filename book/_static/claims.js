@@ -50,7 +50,9 @@
     buttons.append(button);
   }
 
-  const folds = [...document.querySelectorAll("details.claim-open")];
+  const folds = [...document.querySelectorAll(
+    "details.claim-settled, details.claim-open",
+  )];
 
   function apply() {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -99,6 +99,8 @@ def budget_matrix(problem: Problem, *, adjacency: Adjacency) -> FloatArray:
     >>> budget_matrix(hale_egerstedt(), adjacency=trajectory_adjacency(3.0))[1]
     array([120.,   6.,   0.,   0.,   0.,   0.,   0.,   0.,   0.])
     """
+    check.instance("problem", problem, "budget_matrix", Problem)
+    check.instance("adjacency", adjacency, "budget_matrix", Adjacency)
     where = "budget_matrix"
     if not isinstance(adjacency, Adjacency):
         check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
@@ -137,6 +139,7 @@ def noise_power_weights(problem: Problem, mu: ArrayLike, *, shape: str) -> Float
     >>> noise_power_weights(hale_egerstedt(), np.ones(4), shape="structural")
     array([8., 4., 4., 8., 4., 8., 8., 8., 4.])
     """
+    check.instance("problem", problem, "noise_power_weights", Problem)
     where = "noise_power_weights"
     prices = check.array("mu", mu, where, shape=(problem.n_constraints,))
     entries = 2.0 * prices**2 @ noise_support(problem, shape)
@@ -152,6 +155,7 @@ def noise_power(scales: NoiseScales, weights: ArrayLike) -> float:
     >>> noise_power(NoiseScales(2.0, [1.0, 3.0]), [1.0, 1.0, 2.0])
     23.0
     """
+    check.instance("scales", scales, "noise_power", NoiseScales)
     w = check.array("weights", weights, "noise_power", shape=(scales.b.size + 1,))
     return float(w @ np.array([scales.b_g, *scales.b]) ** 2)
 
@@ -184,6 +188,8 @@ def uniform_repair(
     ...                epsilon=17 / 6).b.round(9)
     array([12.,  6., 12., 12., 18., 12., 18.,  6.])
     """
+    check.instance("problem", problem, "uniform_repair", Problem)
+    check.instance("adjacency", adjacency, "uniform_repair", Adjacency)
     base = calibrated(problem, adjacency=adjacency, epsilon=epsilon)
     return _enlarged(problem, base, adjacency, epsilon, floor=1.0)
 
@@ -232,6 +238,8 @@ def optimal_allocation(
     >>> best.bound <= best.power <= best.bound * (1 + 1e-5)
     True
     """
+    check.instance("problem", problem, "optimal_allocation", Problem)
+    check.instance("adjacency", adjacency, "optimal_allocation", Adjacency)
     where = "optimal_allocation"
     epsilon = check.positive("epsilon", epsilon, where)
     check.member("solver", solver, where, ALLOCATION_SOLVERS)

@@ -46,7 +46,7 @@ def flow_time(steps: int, sizes: StepSizes | None = None) -> float:
     Parameters
     ----------
     steps : int
-        Number of steps, zero or greater.
+        Number of steps, from zero to a thousand million.
     sizes : StepSizes, optional
         The paper's by default.
 
@@ -67,7 +67,7 @@ def flow_time(steps: int, sizes: StepSizes | None = None) -> float:
     >>> round(T, 4), round(float(np.exp(-T)), 4)
     (3.5872, 0.0277)
     """
-    steps = check.integer("steps", steps, "flow_time", low=0)
+    steps = check.integer("steps", steps, "flow_time", low=0, high=10**9)
     sizes = StepSizes() if sizes is None else sizes
     check.instance("sizes", sizes, "flow_time", StepSizes)
     return float(np.sum(sizes.gamma(sizes.indices(steps))))
@@ -188,6 +188,9 @@ def centroids(
     >>> centroids(hale_egerstedt(), [250_000]).round(4)
     array([[ 2.167 , -2.0466]])
     """
+    check.instance("problem", problem, "centroids", Problem)
+    if sizes is not None:
+        check.instance("sizes", sizes, "centroids", StepSizes)
     start, mean = _means(problem, x0)
     weight = float(problem.weights[0])
     P, S = centroid_factors(record, sizes=sizes, weight=weight)
@@ -228,6 +231,9 @@ def centroid_floor(
     >>> centroid_floor(hale_egerstedt(), [0, 250_000]).round(5)
     array([8.75357, 0.32293])
     """
+    check.instance("problem", problem, "centroid_floor", Problem)
+    if sizes is not None:
+        check.instance("sizes", sizes, "centroid_floor", StepSizes)
     _, mean = _means(problem, x0)
     errors = centroids(problem, record, sizes=sizes, x0=x0) - mean
     return np.asarray(np.sqrt(problem.n_agents) * np.linalg.norm(errors, axis=1))

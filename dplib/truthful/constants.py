@@ -223,6 +223,7 @@ def gradient_lipschitz(problem: Problem) -> FloatArray:
     >>> gradient_lipschitz(hale_egerstedt())
     array([4., 2., 4., 4., 6., 4., 6., 2.])
     """
+    check.instance("problem", problem, "gradient_lipschitz", Problem)
     return np.asarray(influence(problem).max(axis=1))
 
 

@@ -165,6 +165,8 @@ def perform(
     >>> run.x.shape
     (2, 1, 16)
     """
+    if setting is not None:
+        check.instance("setting", setting, "perform", Setting)
     setting = Setting() if setting is None else setting
     problem, _ = instance()
     radius = setting.radius
@@ -203,6 +205,7 @@ def errors(run: Simulation) -> tuple[FloatArray, FloatArray]:
     >>> [error.round(4) for error in errors(start)]
     [array([[9.5646]]), array([[4.4038]])]
     """
+    check.instance("run", run, "errors", Simulation)
     _, point = instance()
     return (
         np.linalg.norm(run.x - point.x, axis=-1),
@@ -219,5 +222,6 @@ def liar_costs(run: Simulation, liar: int = LIAR) -> FloatArray:
     array([[100.],
            [100.]])
     """
+    check.instance("run", run, "liar_costs", Simulation)
     problem, _ = instance()
     return np.asarray(agent_objectives(problem, run.x)[..., liar])

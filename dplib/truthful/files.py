@@ -32,6 +32,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from dplib import check
 from dplib.truthful.convex import find_slater_point
 from dplib.truthful.problem import Problem, pairwise_constraint
 
@@ -262,6 +263,8 @@ def read_team(path: str | Path) -> Team:
     ...
     dplib.truthful.files.TeamFileError: nowhere.yml: there is no such file.
     """
+    if not isinstance(path, str | Path):
+        check.fail("path", "read_team", "a path", path, TypeError)
     path = Path(path)
     file = path.name
     if not path.is_file():

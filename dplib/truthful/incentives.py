@@ -79,6 +79,7 @@ def objective_range(problem: Problem) -> tuple[FloatArray, FloatArray]:
     >>> low.max(), high
     (np.float64(0.0), array([226. , 144. , 289. , 342.5, 229. , 400. , 400. , 256. ]))
     """
+    check.instance("problem", problem, "objective_range", Problem)
     lower, upper, targets = problem.lower, problem.upper, problem.targets
     far = np.where(np.abs(upper - targets) > np.abs(lower - targets), upper, lower)
     near = np.clip(targets, lower, upper)
@@ -123,6 +124,7 @@ def lemma7_bounds(problem: Problem, slater: ArrayLike) -> FloatArray:
     >>> lemma7_bounds(hale_egerstedt(), np.zeros(16))
     array([666. , 484. , 729. , 832.5, 709. , 900. , 900. , 676. ])
     """
+    check.instance("problem", problem, "lemma7_bounds", Problem)
     point = _slater(problem, slater, "lemma7_bounds")
     reach = objective_lipschitz(problem) * diameter(problem)
     return np.asarray(agent_objectives(problem, point) + reach)
@@ -140,6 +142,7 @@ def lemma8_bounds(problem: Problem, slater: ArrayLike) -> FloatArray:
     >>> lemma8_bounds(hale_egerstedt(), np.zeros(16))
     array([640., 480., 680., 760., 680., 800., 800., 640.])
     """
+    check.instance("problem", problem, "lemma8_bounds", Problem)
     point = _slater(problem, slater, "lemma8_bounds")
     reach = objective_lipschitz(problem) * diameter(problem)
     return np.asarray(np.minimum(reach, 2.0 * lemma7_bounds(problem, point)))
@@ -187,6 +190,7 @@ def beta(
     proof 3577.5021
     braced 3577.5021
     """
+    check.instance("problem", problem, "beta", Problem)
     where = "beta"
     epsilon = check.positive("epsilon", epsilon, where)
     check.member("reading", reading, where, READINGS)

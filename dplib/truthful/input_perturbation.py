@@ -75,6 +75,7 @@ def report_scale(*, adjacency: Adjacency, epsilon: float) -> float:
     >>> report_scale(adjacency=trajectory_adjacency(3.0), epsilon=1.5)
     2.0
     """
+    check.instance("adjacency", adjacency, "report_scale", Adjacency)
     where = "report_scale"
     if not isinstance(adjacency, Adjacency):
         check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
@@ -104,6 +105,7 @@ def constraint_bias(problem: Problem, *, scale: float) -> FloatArray:
     >>> constraint_bias(hale_egerstedt(), scale=2.0)
     array([64., 64., 64., 64.])
     """
+    check.instance("problem", problem, "constraint_bias", Problem)
     scale = check.nonnegative("scale", scale, "constraint_bias")
     return np.asarray(scale**2 * np.trace(problem.Q, axis1=1, axis2=2))
 
@@ -117,6 +119,7 @@ def report_draws(problem: Problem, *, scale: float) -> Draws:
     >>> report_draws(hale_egerstedt(), scale=2.0).reports[:3]
     array([2., 2., 2.])
     """
+    check.instance("problem", problem, "report_draws", Problem)
     bias = constraint_bias(problem, scale=scale)
     none, nowhere = np.empty(0), np.empty(0, dtype=np.int64)
     reports = np.full(problem.n_states, float(scale))
@@ -166,6 +169,12 @@ def simulate_perturbed(
     >>> runs.x.shape
     (1, 1, 1, 16)
     """
+    if not isinstance(streams, Iterable):
+        must = "an iterable of generators"
+        check.fail("streams", "simulate_perturbed", must, streams, TypeError)
+    check.instance("problem", problem, "simulate_perturbed", Problem)
+    if sizes is not None:
+        check.instance("sizes", sizes, "simulate_perturbed", StepSizes)
     draws = report_draws(problem, scale=scale)
     runs = [
         run_draws(

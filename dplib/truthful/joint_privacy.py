@@ -82,12 +82,16 @@ def receiving_agents(problem: Problem, *, i: int, receivers: Receivers) -> list[
     >>> receiving_agents(hale_egerstedt(), i=5, receivers="others")
     [0, 1, 2, 3, 4, 6, 7]
     """
+    check.instance("problem", problem, "receiving_agents", Problem)
     where = "receiving_agents"
     last = problem.n_agents - 1
     i = check.integer("i", i, where, low=0, high=last)
     if isinstance(receivers, str):
         check.member("receivers", receivers, where, ("others", "all"))
         return [j for j in range(last + 1) if j != i or receivers == "all"]
+    if not isinstance(receivers, Collection):
+        must = "a word or a collection of indices of agents"
+        check.fail("receivers", where, must, receivers, TypeError)
     return sorted(
         {check.integer("receivers", j, where, low=0, high=last) for j in receivers}
     )
@@ -133,6 +137,8 @@ def agent_channels(
     prices 40.0 327.69
     gradient to agent 1 2.0 10.92
     """
+    check.instance("problem", problem, "agent_channels", Problem)
+    check.instance("scales", scales, "agent_channels", NoiseScales)
     where = "agent_channels"
     agents = receiving_agents(problem, i=i, receivers=receivers)
     if scales.b.size != problem.n_agents:
@@ -187,6 +193,9 @@ def joint_release(
     >>> joint_release(problem, scales, i=6, adjacency=adjacency).epsilon
     4.25
     """
+    check.instance("problem", problem, "joint_release", Problem)
+    check.instance("scales", scales, "joint_release", NoiseScales)
+    check.instance("adjacency", adjacency, "joint_release", Adjacency)
     found = agent_channels(problem, scales, i=i, receivers=receivers)
     return laplace_budget(found, adjacency=adjacency, name=f"agent {i + 1}")
 
@@ -212,6 +221,9 @@ def joint_epsilons(
     >>> joint_epsilons(problem, scales, adjacency=adjacency)
     array([3.25, 1.25, 2.25, 2.25, 3.5 , 2.25, 4.25, 1.  ])
     """
+    check.instance("problem", problem, "joint_epsilons", Problem)
+    check.instance("scales", scales, "joint_epsilons", NoiseScales)
+    check.instance("adjacency", adjacency, "joint_epsilons", Adjacency)
     result = np.zeros(problem.n_agents)
     for i in range(problem.n_agents):
         if agent_channels(problem, scales, i=i, receivers=receivers):
@@ -243,6 +255,7 @@ def calibrated_factors(
     >>> print(max(calibrated_factors(hale_egerstedt())))
     17/6
     """
+    check.instance("problem", problem, "calibrated_factors", Problem)
     K, L = constraint_lipschitz(problem), influence(problem)
     rows = L.max(axis=1)
     factors = []
@@ -289,6 +302,7 @@ def closed_loop_length(sizes: StepSizes, *, steps: int, weight: float = 1.0) -> 
     >>> round(closed_loop_length(sizes, steps=2), 6)
     1.5
     """
+    check.instance("sizes", sizes, "closed_loop_length", StepSizes)
     steps = check.integer("steps", steps, "closed_loop_length", low=1)
     weight = check.nonnegative("weight", weight, "closed_loop_length")
     k = sizes.indices(steps - 1)
@@ -334,6 +348,8 @@ def transcript_loss(
     TypeError, ValueError
         If shapes do not match.
     """
+    check.instance("problem", problem, "transcript_loss", Problem)
+    check.instance("scales", scales, "transcript_loss", NoiseScales)
     where = "transcript_loss"
     n, m = problem.n_states, problem.n_constraints
     first = check.array("reports", reports, where, shape=(None, n))

@@ -56,6 +56,7 @@ def forces(
     problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
+    check.instance("problem", problem, "forces", Problem)
     return (
         lagrangian_gradient(problem, x, mu) + alpha * x,
         constraints(problem, x) - alpha * mu,
@@ -178,6 +179,7 @@ def polish(
         If the residual does not come below the tolerance in 100 steps, or the
         equations are singular on the way.
     """
+    check.instance("problem", problem, "polish", Problem)
     last, kept_x, kept_mu, enough = np.inf, x, mu, tolerance
     for iteration in range(100):
         x, mu, active, free = _snap(problem, x, mu, alpha)
@@ -260,6 +262,7 @@ def certify(
         point too far off, or a degenerate active set; or if the problem's
         numbers are so small that they underflow.
     """
+    check.instance("problem", problem, "certify", Problem)
     active, at_lower, at_upper = _split(problem, x, mu, alpha)
     free = ~(at_lower | at_upper)
     held = np.where(at_lower, problem.lower, problem.upper)

@@ -73,6 +73,7 @@ def indifferent_report(problem: Problem, i: int) -> FloatArray:
     >>> indifferent_report(hale_egerstedt(), 5).round(9)
     array([ 0.9584759 , -5.52793908])
     """
+    check.instance("problem", problem, "indifferent_report", Problem)
     mine = agent(problem, i)
     weights = problem.weights.copy()
     weights[i] = 0.0
@@ -97,6 +98,7 @@ def opposite_corner(problem: Problem, i: int) -> FloatArray:
     >>> opposite_corner(hale_egerstedt(), 5)
     array([-10., -10.])
     """
+    check.instance("problem", problem, "opposite_corner", Problem)
     mine = agent(problem, i)
     lower, upper, t = problem.lower[mine], problem.upper[mine], problem.targets[mine]
     return np.asarray(np.where(upper - t >= t - lower, upper, lower))
@@ -140,6 +142,10 @@ def lie_map(
     >>> gains.round(3)
     array([-302.986,   97.014])
     """
+    check.instance("problem", problem, "lie_map", Problem)
+    if truth is not None:
+        check.instance("truth", truth, "lie_map", SaddlePoint)
+    i = check.integer("i", i, "lie_map", low=0, high=problem.n_agents - 1)
     wanted = check.array("reports", reports, "lie_map", shape=(None, problem.dims[i]))
     truth = saddle_point(problem) if truth is None else truth
     gains, others = np.full(len(wanted), np.nan), np.full(len(wanted), np.nan)
@@ -214,6 +220,9 @@ def best_constant_lie(
     >>> round(best.lie.gain, 9), round(best.ceiling, 9), best.proved
     (97.014360837, 97.014360837, True)
     """
+    check.instance("problem", problem, "best_constant_lie", Problem)
+    if truth is not None:
+        check.instance("truth", truth, "best_constant_lie", SaddlePoint)
     where = "best_constant_lie"
     mine = agent(problem, i)
     points = check.integer("points", points, where, low=3)

@@ -134,6 +134,7 @@ def pinned(problem: Problem, i: int, report: ArrayLike) -> Problem:
     >>> still.lower[10:12], still.upper[10:12]
     (array([10., 10.]), array([10., 10.]))
     """
+    check.instance("problem", problem, "pinned", Problem)
     where = "pinned"
     mine = agent(problem, i)
     y = check.array("report", report, where, shape=(problem.dims[i],))
@@ -182,6 +183,7 @@ def pinned_saddle(
     RuntimeError
         If the saddle point could not be certified.
     """
+    check.instance("problem", problem, "pinned_saddle", Problem)
     still = pinned(problem, i, report)
     start = x.copy()
     start[agent(problem, i)] = np.asarray(report, dtype=np.float64)
@@ -274,6 +276,9 @@ def constant_lie(
     >>> lie.x[10:12], float(lie.costs[5]), round(lie.gain, 6)
     (array([-10., -10.]), 400.0, -302.985639)
     """
+    check.instance("problem", problem, "constant_lie", Problem)
+    if truth is not None:
+        check.instance("truth", truth, "constant_lie", SaddlePoint)
     truth = saddle_point(problem) if truth is None else truth
     x, mu, error = pinned_saddle(problem, i, report, truth.x, truth.multipliers)
     return equilibrium(problem, i, truth, x, mu, error)
@@ -309,6 +314,8 @@ def equilibrium(
     Equilibrium
         See there.
     """
+    check.instance("problem", problem, "equilibrium", Problem)
+    check.instance("truth", truth, "equilibrium", SaddlePoint)
     mine = agent(problem, i)
     report = reported[mine].copy()
     q, own = _respond(problem, i, reported, mu)

@@ -99,6 +99,8 @@ def message_entries(
     TypeError, ValueError
         If an argument is not as above, or an entry that differs has no noise.
     """
+    check.instance("problem", problem, "message_entries", Problem)
+    check.instance("scales", scales, "message_entries", NoiseScales)
     where = "message_entries"
     agents = receiving_agents(problem, i=i, receivers=receivers)
     first = check.array("x", x, where, shape=(problem.n_states,))
@@ -161,6 +163,7 @@ def binned_laws(
     >>> print((log_p - log_q).max().round(9))
     1.0
     """
+    check.instance("entry", entry, "binned_laws", MessageEntry)
     bins = check.integer("bins", bins, "binned_laws", low=4)
     if reach is None:
         reach = 0.0 if entry.scales.size == 1 else 12.0
@@ -212,6 +215,9 @@ def messages_delta(
     True
     """
     where = "messages_delta"
+    if not isinstance(entries, Sequence):
+        must = "a sequence of one to three entries"
+        check.fail("entries", where, must, entries, TypeError)
     if not 1 <= len(entries) <= 3:
         check.fail("entries", where, "a sequence of one to three entries", entries)
     log_p, log_q = np.zeros(1), np.zeros(1)

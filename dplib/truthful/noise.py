@@ -155,6 +155,8 @@ def sensitivities(
     >>> sensitivities(hale_egerstedt(), adjacency=trajectory_adjacency(3.0))
     (360.0, array([12.,  6., 12., 12., 18., 12., 18.,  6.]))
     """
+    check.instance("problem", problem, "sensitivities", Problem)
+    check.instance("adjacency", adjacency, "sensitivities", Adjacency)
     where = "sensitivities"
     if not isinstance(adjacency, Adjacency):
         check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
@@ -204,6 +206,8 @@ def calibrated(
     >>> scales
     NoiseScales(b_g=240.0, b=array([ 8.,  4.,  8.,  8., 12.,  8., 12.,  4.]))
     """
+    check.instance("problem", problem, "calibrated", Problem)
+    check.instance("adjacency", adjacency, "calibrated", Adjacency)
     epsilon = check.positive("epsilon", epsilon, "calibrated")
     delta_g, delta = sensitivities(problem, adjacency=adjacency)
 
@@ -243,6 +247,7 @@ def noise_support(problem: Problem, shape: str) -> NDArray[np.bool_]:
     >>> noise_support(hale_egerstedt(), "structural").sum()
     np.int64(24)
     """
+    check.instance("problem", problem, "noise_support", Problem)
     check.member("shape", shape, "noise_support", NOISE_SHAPES)
     if shape == "full":
         return np.ones_like(problem.a, dtype=bool)

@@ -253,6 +253,7 @@ def agent_objectives(problem: Problem, x: ArrayLike) -> FloatArray:
     >>> agent_objectives(hale_egerstedt(), np.zeros(16))
     array([ 26. ,   4. ,  49. ,  72.5,  29. , 100. , 100. ,  36. ])
     """
+    check.instance("problem", problem, "agent_objectives", Problem)
     states = _states(problem, x, "agent_objectives")
     squares = 0.5 * problem.coordinate_weights * (states - problem.targets) ** 2
     starts = np.cumsum((0, *problem.dims[:-1]))
@@ -267,6 +268,7 @@ def objective(problem: Problem, x: ArrayLike) -> FloatArray:
     >>> objective(hale_egerstedt(), np.zeros(16))
     array(416.5)
     """
+    check.instance("problem", problem, "objective", Problem)
     return np.asarray(agent_objectives(problem, x).sum(axis=-1))
 
 
@@ -278,6 +280,7 @@ def objective_gradient(problem: Problem, x: ArrayLike) -> FloatArray:
     >>> objective_gradient(hale_egerstedt(), np.zeros(16))[:4]
     array([-6.,  4., -2., -2.])
     """
+    check.instance("problem", problem, "objective_gradient", Problem)
     states = _states(problem, x, "objective_gradient")
     return problem.coordinate_weights * (states - problem.targets)
 
@@ -290,6 +293,7 @@ def constraints(problem: Problem, x: ArrayLike) -> FloatArray:
     >>> constraints(hale_egerstedt(), np.zeros(16))
     array([-5., -3., -3., -5.])
     """
+    check.instance("problem", problem, "constraints", Problem)
     states = _states(problem, x, "constraints")
     # g = x^T (Q x + 2 a) / 2 + c, so that the Jacobian's product is used twice.
     rows = jacobian(problem, states) + problem.a
@@ -307,6 +311,7 @@ def jacobian(problem: Problem, x: ArrayLike) -> FloatArray:
     >>> g_x[0, :6]
     array([-12., -12.,   4.,   4.,   8.,   8.])
     """
+    check.instance("problem", problem, "jacobian", Problem)
     states = _states(problem, x, "jacobian")
     return np.asarray(np.einsum("jkl,...l->...jk", problem.Q, states) + problem.a)
 
@@ -319,6 +324,7 @@ def lagrangian(problem: Problem, x: ArrayLike, mu: ArrayLike) -> FloatArray:
     >>> lagrangian(hale_egerstedt(), np.zeros(16), np.ones(4))
     array(400.5)
     """
+    check.instance("problem", problem, "lagrangian", Problem)
     mu = _multipliers(problem, mu, "lagrangian")
     return np.asarray(objective(problem, x) + constraints(problem, x) @ mu)
 
@@ -333,6 +339,7 @@ def lagrangian_gradient(problem: Problem, x: ArrayLike, mu: ArrayLike) -> FloatA
     >>> lagrangian_gradient(hale_egerstedt(), np.zeros(16), np.ones(4))[:4]
     array([-6.,  4., -2., -2.])
     """
+    check.instance("problem", problem, "lagrangian_gradient", Problem)
     mu = _multipliers(problem, mu, "lagrangian_gradient")
     pull = np.einsum("...jk,j->...k", jacobian(problem, x), mu)
     return np.asarray(objective_gradient(problem, x) + pull)
@@ -346,6 +353,7 @@ def lagrangian_hessian(problem: Problem, mu: ArrayLike) -> FloatArray:
     >>> lagrangian_hessian(hale_egerstedt(), np.ones(4))[0, :3]
     array([ 5.,  0., -2.])
     """
+    check.instance("problem", problem, "lagrangian_hessian", Problem)
     mu = _multipliers(problem, mu, "lagrangian_hessian")
     hessian = np.diag(problem.coordinate_weights) + np.tensordot(mu, problem.Q, 1)
     return np.asarray(hessian)

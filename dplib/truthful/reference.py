@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dplib import check
 from dplib.truthful.algorithm import StepSizes, messages, step
 from dplib.truthful.kernel import BITS, PRETENCE, Draws, Replicas
 from dplib.truthful.problem import Problem, agent
@@ -34,6 +35,8 @@ def laplace_draws(rng: np.random.Generator, count: int) -> FloatArray:
     >>> laplace_draws(stream(1, "example"), 3).shape
     (3,)
     """
+    check.instance("rng", rng, "laplace_draws", np.random.Generator)
+    count = check.integer("count", count, "laplace_draws", low=0)
     uniforms = rng.random((count + BITS - 1) // BITS)
     words = (uniforms * 2.0**BITS).astype(np.int64)
     bits = (words[:, None] >> np.arange(BITS)) & 1
@@ -45,6 +48,8 @@ def reported_states(
     problem: Problem, liars: Replicas, r: int, x: FloatArray, spent: FloatArray
 ) -> FloatArray:
     """Return what the agents of replica r report; `spent`, shape (N,), grows."""
+    check.instance("problem", problem, "reported_states", Problem)
+    check.instance("liars", liars, "reported_states", Replicas)
     reported = x.copy()
     for i in np.flatnonzero(liars.kind[r]):
         mine = agent(problem, int(i))
@@ -112,6 +117,10 @@ def simulate_reference(
     >>> bool(np.abs(slow.x - fast.x).max() < 1e-12)
     True
     """
+    check.instance("problem", problem, "simulate_reference", Problem)
+    check.instance("draws", draws, "simulate_reference", Draws)
+    check.instance("liars", liars, "simulate_reference", Replicas)
+    check.instance("sizes", sizes, "simulate_reference", StepSizes)
     replicas, n = liars.shown.shape
     m = problem.n_constraints
     on_reports, on_g, on_rows = draws.reports.size, draws.g.size, draws.scale.size

@@ -107,6 +107,8 @@ def gradient_loss(
     ...               mu=[1, 0, 0, 0], shape="full")
     1.5
     """
+    check.instance("problem", problem, "gradient_loss", Problem)
+    check.instance("scales", scales, "gradient_loss", NoiseScales)
     entries = message_entries(
         problem,
         scales,
@@ -151,6 +153,8 @@ def silence_log_probability(
     >>> at > -0.06  # all constraints hold with room: most likely no price
     True
     """
+    check.instance("problem", problem, "silence_log_probability", Problem)
+    check.instance("scales", scales, "silence_log_probability", NoiseScales)
     where = "silence_log_probability"
     gamma = check.positive("gamma", gamma, where)
     alpha = check.nonnegative("alpha", alpha, where)
@@ -213,6 +217,8 @@ def two_step_loss(
     >>> abs(both - (11 / 6 + 333 / 360)) < 1e-9
     True
     """
+    check.instance("problem", problem, "two_step_loss", Problem)
+    check.instance("scales", scales, "two_step_loss", NoiseScales)
     seen = [
         noise_support(problem, shape)[:, agent(problem, j)].any(axis=1)
         for j in receiving_agents(problem, i=i, receivers=receivers)
@@ -248,6 +254,7 @@ def far_apart(problem: Problem, *, i: int) -> FloatArray:
     >>> far_apart(hale_egerstedt(), i=1)[:4]
     array([-10., -10.,  10.,  10.])
     """
+    check.instance("problem", problem, "far_apart", Problem)
     x = problem.lower.copy()
     mine = agent(problem, i)
     x[mine] = problem.upper[mine]
@@ -295,6 +302,9 @@ def worst_gradient_loss(
     >>> round(worst.loss, 3), worst.mu
     (2.015, array([0., 0., 1., 1.]))
     """
+    check.instance("problem", problem, "worst_gradient_loss", Problem)
+    check.instance("scales", scales, "worst_gradient_loss", NoiseScales)
+    check.instance("adjacency", adjacency, "worst_gradient_loss", Adjacency)
 
     def loss(x: FloatArray, moved: FloatArray, mu: FloatArray) -> float:
         return gradient_loss(
@@ -327,6 +337,9 @@ def worst_two_step_loss(
     The same as in `worst_gradient_loss`; parameters as there and in
     `two_step_loss`.
     """
+    check.instance("problem", problem, "worst_two_step_loss", Problem)
+    check.instance("scales", scales, "worst_two_step_loss", NoiseScales)
+    check.instance("adjacency", adjacency, "worst_two_step_loss", Adjacency)
 
     def loss(x: FloatArray, moved: FloatArray, mu: FloatArray) -> float:
         return two_step_loss(
@@ -370,6 +383,9 @@ def agent_lower_bounds(
     ...                    gamma=0.01, alpha=0.5).round(3)
     array([2.117, 0.808, 1.45 , 1.45 , 2.258, 1.45 , 2.758, 0.642])
     """
+    check.instance("problem", problem, "agent_lower_bounds", Problem)
+    check.instance("scales", scales, "agent_lower_bounds", NoiseScales)
+    check.instance("adjacency", adjacency, "agent_lower_bounds", Adjacency)
     return np.array(
         [
             worst_two_step_loss(
@@ -418,6 +434,9 @@ def first_messages_delta(
     ...     adjacency=trajectory_adjacency(3.0), epsilon=[np.log(3)]).round(3)
     array([0.264])
     """
+    check.instance("problem", problem, "first_messages_delta", Problem)
+    check.instance("scales", scales, "first_messages_delta", NoiseScales)
+    check.instance("adjacency", adjacency, "first_messages_delta", Adjacency)
     worst = worst_gradient_loss(problem, scales, i=i, adjacency=adjacency, shape=shape)
     entries = message_entries(
         problem,

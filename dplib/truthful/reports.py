@@ -148,7 +148,10 @@ def replicas(
     >>> both.kind[:, 5], both.shown[1, 10:12]
     (array([0, 1]), array([10., 10.]))
     """
+    check.instance("problem", problem, "replicas", Problem)
     where = "replicas"
+    if not isinstance(lies, Sequence) or isinstance(lies, str):
+        check.fail("lies", where, "a sequence of Lie or Pretence", lies, TypeError)
     count, n, agents = len(lies) + 1, problem.n_states, problem.n_agents
     kind = np.full((count, agents), TRUTH, dtype=np.int64)
     shown = np.tile(check.array("x0", x0, where, shape=(n,)), (count, 1))

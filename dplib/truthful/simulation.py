@@ -90,6 +90,7 @@ def sparse_rows(problem: Problem) -> Rows:
     >>> rows.coordinate.size, rows.value.size
     (24, 56)
     """
+    check.instance("problem", problem, "sparse_rows", Problem)
     first_row, first_entry = [0], [0]
     coordinate: list[int] = []
     column: list[int] = []
@@ -147,6 +148,9 @@ def output_draws(
     >>> draws.g, draws.scale[:3]
     (array([327.69, 327.69, 327.69, 327.69]), array([10.92, 10.92,  5.46]))
     """
+    check.instance("problem", problem, "output_draws", Problem)
+    if scales is not None:
+        check.instance("scales", scales, "output_draws", NoiseScales)
     where, m = "output_draws", problem.n_constraints
     support = noise_support(problem, shape)
     none, nowhere = np.empty(0), np.empty(0, dtype=np.int64)
@@ -190,6 +194,10 @@ def run_draws(
     record: ArrayLike | None = None,
 ) -> Simulation:
     """Run the replicas with noise as `draws` says; parameters as for `simulate`."""
+    check.instance("problem", problem, "run_draws", Problem)
+    check.instance("draws", draws, "run_draws", Draws)
+    if sizes is not None:
+        check.instance("sizes", sizes, "run_draws", StepSizes)
     where = "simulate"
     steps = check.integer("steps", steps, where, low=1)
     radius = check.positive("radius", radius, where)
@@ -208,7 +216,8 @@ def run_draws(
         check.fail("mu0", where, f"non-negative with sum <= {radius}", mu.tolist())
     wanted = checked_record(record, steps, where)
 
-    count = len(lies) + 1
+    told = replicas(problem, lies, x)
+    count = len(told.kind)
     kept_x = np.empty((count, wanted.size, n))
     kept_mu = np.empty((count, wanted.size, m))
     deviation = np.empty((count, wanted.size))
@@ -216,7 +225,7 @@ def run_draws(
         rng,
         sparse_rows(problem),
         draws,
-        replicas(problem, lies, x),
+        told,
         np.tile(x, (count, 1)),
         np.tile(mu, (count, 1)),
         (sizes.gamma_bar, sizes.c2, sizes.alpha_bar, sizes.c1, sizes.first),
@@ -302,6 +311,11 @@ def simulate(
     >>> agent_objectives(hale_egerstedt(), both.x[:, -1])[:, 5].round(1)
     array([ 56.3, 394.5])
     """
+    check.instance("problem", problem, "simulate", Problem)
+    if scales is not None:
+        check.instance("scales", scales, "simulate", NoiseScales)
+    if sizes is not None:
+        check.instance("sizes", sizes, "simulate", StepSizes)
     return run_draws(
         problem,
         output_draws(problem, scales, noise),
@@ -361,6 +375,14 @@ def simulate_pairs(
     >>> runs.x.shape, runs.mu.shape
     ((3, 2, 1, 16), (3, 2, 1, 4))
     """
+    if not isinstance(streams, Iterable):
+        must = "an iterable of generators"
+        check.fail("streams", "simulate_pairs", must, streams, TypeError)
+    check.instance("problem", problem, "simulate_pairs", Problem)
+    if scales is not None:
+        check.instance("scales", scales, "simulate_pairs", NoiseScales)
+    if sizes is not None:
+        check.instance("sizes", sizes, "simulate_pairs", StepSizes)
     draws = output_draws(problem, scales, noise)
     runs = [
         run_draws(
@@ -384,6 +406,7 @@ def simulate_pairs(
 
 def stacked(runs: Sequence[Simulation]) -> Simulation:
     """Return several simulations of the same steps as one, streams first."""
+    runs = check.sequence("runs", runs, "stacked", Simulation)
     arrays = [
         np.stack([getattr(one, name) for one in runs])
         for name in ("x", "mu", "deviation", "hits")

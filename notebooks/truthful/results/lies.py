@@ -28,7 +28,7 @@ PARAMETERS = {
     "root": 1509,
     "epsilon": ["0.1", "0.25", "0.5", "1.0986122886681098", "3"],
 }
-AGREEMENT = {"rule": "exact"}
+AGREEMENT = {"rule": "relative", "tolerance": 1.0e-5}
 TASK = ("epsilon", "seed")
 COLUMNS = ("lie", "agent", "cost", "gain", "others")
 
