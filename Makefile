@@ -65,7 +65,7 @@ stored: .venv/.ok  ## make the stored results that are missing or stale (ALL=1: 
 recertify: .venv/.ok  ## adopt the present code behind the stored results, if a sample agrees
 	$(PY) -m dplib.stored recertify $(NAME) --workers 2
 
-bench: .venv/.ok  ## time the simulation against what one would write instead
+bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy
 	$(PY) benchmarks/paired_simulation.py
 
 lock: .venv/.ok  ## recompute requirements.lock from pyproject.toml

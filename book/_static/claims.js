@@ -19,7 +19,7 @@
 
   const field = make("input", {
     type: "search",
-    placeholder: "Filter the claims: a word, a theorem, a number",
+    placeholder: "Filter: a word, a theorem, a number",
     "aria-label": "Filter the claims",
   });
   const buttons = make("div", {
@@ -76,7 +76,7 @@
     }
     count.textContent = active
       ? `${shown} of ${rows.length} claims`
-      : `${rows.length} claims; those not worked on yet are folded`;
+      : `${rows.length} claims; what holds as printed and what is open is folded`;
   }
 
   field.addEventListener("input", apply);
