@@ -14,7 +14,7 @@ export NUMBA_NUM_THREADS := 1
 export MPLBACKEND := agg
 export PYTHONHASHSEED := 0
 
-.PHONY: help setup book test check lab reproduce refresh stored recertify bench lock clean
+.PHONY: help setup book test check lab reproduce refresh sweep stored recertify bench lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -59,14 +59,20 @@ reproduce: .venv/.ok  ## rewrite every notebook from scratch, then build
 refresh: .venv/.ok  ## rewrite all notebooks, or one: NB=truthful/01_problem
 	$(PY) -m dplib.notebooks refresh $(NB)
 
+sweep: .venv/.ok  ## run a small batch into runs/example; again: only what is missing
+	$(PY) -m dplib.sweep rewards/08_batch --out runs/example --workers 2 \
+	  --grid epsilon=0.2,0.5,1,2,5 --grid mechanism=input,output,projected
+
 stored: .venv/.ok  ## make the stored results that are missing or stale (ALL=1: all)
 	$(PY) -m dplib.stored run $(NAME) $(if $(ALL),--again) --workers 2
 
 recertify: .venv/.ok  ## adopt the present code behind the stored results, if a sample agrees
 	$(PY) -m dplib.stored recertify $(NAME) --workers 2
 
-bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy
+bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy; and sweeps
 	$(PY) benchmarks/paired_simulation.py
+	$(PY) benchmarks/mdp_solve.py
+	$(PY) benchmarks/sweep_throughput.py
 
 lock: .venv/.ok  ## recompute requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras \

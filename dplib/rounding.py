@@ -45,14 +45,13 @@ def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
     Returns
     -------
     float
-        Zero if `bound` certifies no digit.
+        Zero if `bound` certifies no digit. Rounded towards zero where the nearer
+        number is too large for a float: 1.7e308 to one digit is 1e308.
 
     Raises
     ------
     TypeError, ValueError
         If `bound` is not a non-negative finite float or `digits` not in 1..15.
-    OverflowError
-        If the rounded number is too large for a float: 1.7e308 to one digit.
 
     Examples
     --------
@@ -66,7 +65,12 @@ def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
     value = float(value)
     if not math.isfinite(value):
         return value
-    result = round(value, _decimals(value, bound, digits))
+    decimals = _decimals(value, bound, digits)
+    try:
+        result = round(value, decimals)
+    except OverflowError:
+        unit = 10**-decimals  # such numbers have no decimals: exact integers
+        result = math.copysign(float(abs(int(value)) // unit * unit), value)
     return result + 0.0  # no negative zero
 
 

@@ -72,10 +72,14 @@ def test_a_bound_whose_double_is_no_float_certifies_nothing() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_number_that_would_round_to_no_float_is_refused(sign) -> None:
+def test_a_number_that_would_round_to_no_float_is_rounded_towards_zero(sign) -> None:
+    # 2e308 is no float; this used to raise OverflowError.
     assert rounded(sign * 1.7976931348623157e308) == sign * 1.79769e308
-    with pytest.raises(OverflowError):
-        rounded(sign * 1.7e308, bound=1e307)
+    assert rounded(sign * 1.7e308, bound=1e307) == sign * 1e308
+    assert rounded(sign * 1.7976931348623157e308, digits=2) == sign * 1.7e308
+    assert shown(sign * 1.7e308, bound=1e307) == ("1e308" if sign > 0 else "-1e308")
+    # Where no digit is certified there is nothing to round to but zero.
+    assert rounded(sign * 1.7e308, bound=8.9e307) == 0.0
 
 
 def test_what_is_not_finite_comes_back() -> None:

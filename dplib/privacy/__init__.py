@@ -4,6 +4,8 @@
   that makes it;
 - `dplib.privacy.laplace`, `dplib.privacy.laplace_profile`: the Laplace
   mechanism, its calibration and its exact privacy profile;
+- `dplib.privacy.gaussian`, `dplib.privacy.gaussian_profile`: the Gaussian
+  mechanism, three calibrations and its exact privacy curve;
 - `dplib.privacy.divergence`: privacy loss, max divergence and hockey-stick
   curve between two discrete laws;
 - `dplib.privacy.enumeration`: exact privacy of a finite mechanism;

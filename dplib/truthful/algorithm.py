@@ -25,12 +25,13 @@ the record of step 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.problem import Problem
 
 __all__ = [
@@ -86,27 +87,41 @@ class StepSizes:
 
     def __post_init__(self) -> None:
         where = "StepSizes"
-        check.positive("gamma_bar", self.gamma_bar, where)
-        check.positive("alpha_bar", self.alpha_bar, where)
+        gamma_bar = _limits.positive("gamma_bar", self.gamma_bar, where)
+        alpha_bar = _limits.positive("alpha_bar", self.alpha_bar, where)
         c1 = check.positive("c1", self.c1, where)
         c2 = check.positive("c2", self.c2, where)
         if not c1 < c2:
             check.fail("c1", where, f"less than 'c2', {c2} (Theorem 1)", c1)
         if not c1 + c2 < 1.0:
             check.fail("c2", where, f"less than 1 - 'c1', {1.0 - c1} (Theorem 1)", c2)
-        check.integer("first", self.first, where, low=1)
+        first = check.integer("first", self.first, where, low=1, high=2**53)
+        values = (gamma_bar, alpha_bar, c1, c2, first)
+        for one, value in zip(fields(self), values, strict=True):
+            # A fraction is a number too, but the compiled loop wants floats.
+            object.__setattr__(self, one.name, value)
 
     def gamma(self, k: ArrayLike) -> FloatArray:
         """Return the step size gamma_k for steps k >= 1."""
-        return np.asarray(self.gamma_bar * np.asarray(k, dtype=float) ** -self.c2)
+        return np.asarray(self.gamma_bar * _steps(k, "StepSizes.gamma") ** -self.c2)
 
     def alpha(self, k: ArrayLike) -> FloatArray:
         """Return the weight alpha_k of the regularisation for steps k >= 1."""
-        return np.asarray(self.alpha_bar * np.asarray(k, dtype=float) ** -self.c1)
+        return np.asarray(self.alpha_bar * _steps(k, "StepSizes.alpha") ** -self.c1)
 
     def indices(self, steps: int) -> IntArray:
-        """Return the values of k of the first `steps` steps."""
+        """Return the values of k of the first `steps` steps, at most 10^9."""
+        steps = check.integer("steps", steps, "StepSizes.indices", low=0, high=10**9)
         return np.arange(self.first, self.first + steps, dtype=np.int64)
+
+
+def _steps(k: ArrayLike, where: str) -> FloatArray:
+    """Check values of k, of any shape."""
+    given = check.entries("k", k, where, "an array")
+    flat = check.array("k", given.ravel(), where, shape=(None,))
+    if flat.size and flat.min() < 1.0:
+        check.fail("k", where, "1 or greater", flat.min())
+    return flat.reshape(given.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +309,7 @@ def record_steps(steps: int, count: int = 200) -> IntArray:
     array([   0,    1,    4,   16,   63,  251, 1000])
     """
     steps = check.integer("steps", steps, "record_steps", low=1, high=2**53)
-    count = check.integer("count", count, "record_steps", low=3)
+    count = check.integer("count", count, "record_steps", low=3, high=10**6)
     spaced = np.rint(np.geomspace(1, steps, count - 1)).astype(np.int64)
     return np.unique(np.concatenate(([0], spaced, [steps])))
 
@@ -319,7 +334,7 @@ def run(
     problem : Problem
         The instance.
     steps : int
-        Number of steps, 1 or greater.
+        Number of steps, from 1 to a hundred million.
     radius : float
         R, greater than zero, for example from
         `dplib.truthful.constants.multiplier_radius`.
@@ -352,8 +367,8 @@ def run(
     """
     where = "run"
     check.instance("problem", problem, where, Problem)
-    steps = check.integer("steps", steps, where, low=1)
-    radius = check.positive("radius", radius, where)
+    steps = check.integer("steps", steps, where, low=1, high=10**8)
+    radius = _limits.positive("radius", radius, where)
     sizes = StepSizes() if sizes is None else sizes
     check.instance("sizes", sizes, where, StepSizes)
     lower, upper, n = problem.lower, problem.upper, problem.n_states
@@ -362,7 +377,7 @@ def run(
     if np.any(x < lower) or np.any(x > upper):
         check.fail("x0", where, "in the box", x.tolist())
     zero = np.zeros(problem.n_constraints) if mu0 is None else mu0
-    mu = check.array("mu0", zero, where, shape=(problem.n_constraints,)).copy()
+    mu = _limits.array("mu0", zero, where, shape=(problem.n_constraints,)).copy()
     if np.any(mu < 0.0) or mu.sum() > radius:
         check.fail("mu0", where, f"non-negative with sum <= {radius}", mu.tolist())
     if record is None:

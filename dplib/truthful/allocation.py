@@ -37,9 +37,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
 from dplib.privacy.adjacency import Adjacency
+from dplib.truthful import _limits
 from dplib.truthful.constants import constraint_lipschitz, influence
 from dplib.truthful.joint_privacy import joint_epsilons
-from dplib.truthful.noise import NoiseScales, calibrated, noise_support
+from dplib.truthful.noise import (
+    NoiseScales,
+    calibrated,
+    noise_support,
+    trajectory_radius,
+)
 from dplib.truthful.problem import Problem, agent
 
 __all__ = [
@@ -100,16 +106,12 @@ def budget_matrix(problem: Problem, *, adjacency: Adjacency) -> FloatArray:
     array([120.,   6.,   0.,   0.,   0.,   0.,   0.,   0.,   0.])
     """
     check.instance("problem", problem, "budget_matrix", Problem)
-    check.instance("adjacency", adjacency, "budget_matrix", Adjacency)
-    where = "budget_matrix"
-    if not isinstance(adjacency, Adjacency):
-        check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
-    if adjacency.norm != "l1":
-        check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
+    B = trajectory_radius(adjacency, "budget_matrix")
     seen = influence(problem).T.copy()
     np.fill_diagonal(seen, 0.0)  # what agent i hears itself does not count
-    columns = [constraint_lipschitz(problem), *seen.T]
-    return adjacency.radius * np.column_stack(columns)
+    heard = problem.n_agents > 1  # the prices reach an agent in what others get
+    columns = [constraint_lipschitz(problem, method="safe") * heard, *seen.T]
+    return B * np.column_stack(columns)
 
 
 def noise_power_weights(problem: Problem, mu: ArrayLike, *, shape: str) -> FloatArray:
@@ -141,7 +143,7 @@ def noise_power_weights(problem: Problem, mu: ArrayLike, *, shape: str) -> Float
     """
     check.instance("problem", problem, "noise_power_weights", Problem)
     where = "noise_power_weights"
-    prices = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    prices = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
     entries = 2.0 * prices**2 @ noise_support(problem, shape)
     each = [entries[agent(problem, j)].sum() for j in range(problem.n_agents)]
     return np.array([2.0 * problem.n_constraints, *each])
@@ -156,7 +158,7 @@ def noise_power(scales: NoiseScales, weights: ArrayLike) -> float:
     23.0
     """
     check.instance("scales", scales, "noise_power", NoiseScales)
-    w = check.array("weights", weights, "noise_power", shape=(scales.b.size + 1,))
+    w = _limits.array("weights", weights, "noise_power", shape=(scales.b.size + 1,))
     return float(w @ np.array([scales.b_g, *scales.b]) ** 2)
 
 
@@ -243,7 +245,7 @@ def optimal_allocation(
     where = "optimal_allocation"
     epsilon = check.positive("epsilon", epsilon, where)
     check.member("solver", solver, where, ALLOCATION_SOLVERS)
-    w = check.array("weights", weights, where, shape=(problem.n_agents + 1,))
+    w = _limits.array("weights", weights, where, shape=(problem.n_agents + 1,))
     if np.any(w <= 0.0):
         check.fail("weights", where, "positive", w.tolist())
     A = budget_matrix(problem, adjacency=adjacency)

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.problem import Problem
 
@@ -106,8 +107,8 @@ def centroid_factors(
     (array([1.     , 0.985  , 0.02504]), array([0.     , 0.005  , 0.01185]))
     """
     where = "centroid_factors"
-    weight = check.positive("weight", weight, where)
-    wanted = check.ascending("record", record, where)
+    weight = _limits.positive("weight", weight, where)
+    wanted = check.ascending("record", record, where, high=10**8)
     sizes = StepSizes() if sizes is None else sizes
     check.instance("sizes", sizes, where, StepSizes)
     k = sizes.indices(int(wanted[-1]))
@@ -120,6 +121,9 @@ def centroid_factors(
         for i in range(done, number):
             left, pull = ratios[i] * left, ratios[i] * pull + pulls[i]
         P[row], S[row], done = left, pull, number
+    if not (np.all(np.isfinite(P)) and np.all(np.isfinite(S))):
+        must = "small enough for the step sizes (the mean runs away otherwise)"
+        check.fail("weight", where, must, weight)
     return P, S
 
 
@@ -143,7 +147,7 @@ def _means(problem: Problem, x0: ArrayLike | None) -> tuple[FloatArray, FloatArr
         check.fail("problem", where, must, f"a change of {change:.3g}")
     n = problem.n_states
     nearest = np.clip(np.zeros(n), problem.lower, problem.upper)
-    start = check.array("x0", nearest if x0 is None else x0, where, shape=(n,))
+    start = _limits.array("x0", nearest if x0 is None else x0, where, shape=(n,))
     return (
         np.asarray(start.reshape(N, d).mean(axis=0)),
         np.asarray(problem.targets.reshape(N, d).mean(axis=0)),

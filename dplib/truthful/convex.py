@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.problem import (
     Problem,
     constraints,
@@ -181,7 +182,7 @@ def solve_convex(
     """
     where = "solve_convex"
     check.instance("problem", problem, where, Problem)
-    alpha = check.nonnegative("alpha", alpha, where)
+    alpha = _limits.nonnegative("alpha", alpha, where)
     check.member("solver", solver, where, SOLVERS)
     x = cp.Variable(problem.n_states)
     box, values = _box_and_values(problem, x)

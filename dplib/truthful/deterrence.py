@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 
 __all__ = ["deviation", "gain_bound"]
 
@@ -68,10 +69,10 @@ def deviation(truth: ArrayLike, reported: ArrayLike) -> FloatArray:
     array([20., 13.])
     """
     where = "deviation"
-    states = check.array("truth", truth, where, shape=(None, None))
-    given = np.asarray(reported)
+    states = _limits.array("truth", truth, where, shape=(None, None))
+    given = check.entries("reported", reported, where, "an array of rows")
     shape = states.shape if given.ndim == 2 else states.shape[1:]
-    said = check.array("reported", reported, where, shape=shape)
+    said = _limits.array("reported", given, where, shape=shape)
     return np.asarray(np.abs(states - said).sum(axis=1))
 
 
@@ -116,6 +117,6 @@ def gain_bound(cost: float, *, epsilon: float, lie: float, B: float) -> float:
     cost = check.nonnegative("cost", cost, where)
     epsilon = check.positive("epsilon", epsilon, where)
     B = check.positive("B", B, where)
-    if lie != np.inf:
+    if not (isinstance(lie, float) and lie == np.inf):
         lie = check.nonnegative("lie", lie, where)
-    return float(-np.expm1(-epsilon * lie / B) * cost)
+    return float(-np.expm1(-epsilon * (lie / B)) * cost)

@@ -108,6 +108,10 @@ class Setting:
     def __post_init__(self) -> None:
         check.member("start", self.start, "Setting", STARTS)
         check.nonnegative("mu0", self.mu0, "Setting")
+        check.integer("first", self.first, "Setting", low=1)
+        if self.radius is not None:
+            check.positive("radius", self.radius, "Setting")
+        check.instance("draws", self.draws, "Setting", Draws)
 
 
 def _start(problem: Problem, setting: Setting, rng: np.random.Generator) -> FloatArray:
@@ -167,6 +171,8 @@ def perform(
     """
     if setting is not None:
         check.instance("setting", setting, "perform", Setting)
+    number = check.integer("number", number, "perform", low=0)
+    steps = check.integer("steps", steps, "perform", low=1)
     setting = Setting() if setting is None else setting
     problem, _ = instance()
     radius = setting.radius
@@ -224,4 +230,6 @@ def liar_costs(run: Simulation, liar: int = LIAR) -> FloatArray:
     """
     check.instance("run", run, "liar_costs", Simulation)
     problem, _ = instance()
+    last = problem.n_agents - 1
+    liar = check.integer("liar", liar, "liar_costs", low=0, high=last)
     return np.asarray(agent_objectives(problem, run.x)[..., liar])

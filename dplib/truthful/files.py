@@ -23,6 +23,8 @@ be, and what it was.
 
 from __future__ import annotations
 
+import re
+import reprlib
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +35,7 @@ import yaml
 from numpy.typing import NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.convex import find_slater_point
 from dplib.truthful.problem import Problem, pairwise_constraint
 
@@ -78,14 +81,44 @@ class Team:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, except that a key given twice is an error."""
+    """PyYAML's safe loader, without what means something else than it looks like.
+
+    A key given twice is an error, and so is a number that YAML 1.1 does not read as
+    decimal: 010 would be 8, 1:30 would be 90.
+    """
+
+
+def _shown(value: object) -> str:
+    """Return at most 80 characters of what was found."""
+    # Lists cut while they are written: aliases can make them of any size.
+    cut = reprlib.Repr()
+    cut.maxlevel, cut.maxstring, cut.maxother = 3, 80, 80
+    shown = " ".join(cut.repr(value).split())
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
+def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
+    text = node.value
+    if not re.fullmatch(
+        r"[-+]?(\d|[1-9]\d*|\d*\.\d*(e[-+]?\d+)?|\.(inf|nan))", text, re.I
+    ):
+        at = f"line {node.start_mark.line + 1}"
+        raise TeamFileError(f"{at}: {text[:40]!r} must be written as a plain decimal.")
+    if node.tag.endswith("float"):
+        return float(loader.construct_yaml_float(node))
+    return int(loader.construct_yaml_int(node))
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     seen: set[Any] = set()
+    at = f"line {node.start_mark.line + 1}"
+    if not isinstance(node, yaml.MappingNode):  # tagged as what it is not
+        raise TeamFileError(f"{at}: fields must be written as 'name: value'.")
     for key_node, _ in node.value:
-        key = loader.construct_object(key_node)
         at = f"line {key_node.start_mark.line + 1}"
+        if key_node.tag == "tag:yaml.org,2002:merge":
+            raise TeamFileError(f"{at}: '<<' is not read; write the fields out.")
+        key = loader.construct_object(key_node)
         if not isinstance(key, Hashable):
             raise TeamFileError(f"{at}: a field's name must be a word.")
         if key in seen:
@@ -95,6 +128,8 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
 
 
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+_Loader.add_constructor("tag:yaml.org,2002:int", _number)
+_Loader.add_constructor("tag:yaml.org,2002:float", _number)
 
 
 @dataclass(frozen=True)
@@ -106,11 +141,8 @@ class _Entry:
     raw: dict[str, Any]
 
     def fail(self, field: str, must: str, got: object) -> NoReturn:
-        shown = " ".join(repr(got).split())
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
         raise TeamFileError(
-            f"{self.file}: {self.name}: '{field}' must be {must}. Got {shown}."
+            f"{self.file}: {self.name}: '{field}' must be {must}. Got {_shown(got)}."
         )
 
     def only(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
@@ -140,6 +172,9 @@ class _Entry:
             number = np.inf
         if not np.isfinite(number):
             self.fail(field, "a finite number", value)
+        if abs(number) > _limits.LARGEST:
+            must = f"at most {_limits.LARGEST:g} in size (choose other units)"
+            self.fail(field, must, value)
         return number
 
     def numbers(self, field: str, value: object, count: int | None) -> list[float]:
@@ -155,17 +190,18 @@ def _entries(raw: dict[str, Any], field: str, file: str) -> list[_Entry]:
     items = raw[field]
     if not isinstance(items, list) or not items:
         raise TeamFileError(
-            f"{file}: '{field}' must be a list of at least one entry. Got {items!r}."
+            f"{file}: '{field}' must be a list of at least one entry. "
+            f"Got {_shown(items)}."
         )
     found = []
     for number, item in enumerate(items, start=1):
         name = f"{field.removesuffix('s')} {number}"
         if not isinstance(item, dict):
             raise TeamFileError(
-                f"{file}: {name}: must be a mapping of fields. Got {item!r}."
+                f"{file}: {name}: must be a mapping of fields. Got {_shown(item)}."
             )
         if isinstance(item.get("name"), str):
-            name += f" ({item['name']})"
+            name += f" ({_shown(item['name'])[1:-1]})"
         found.append(_Entry(file, name, item))
     return found
 
@@ -173,8 +209,10 @@ def _entries(raw: dict[str, Any], field: str, file: str) -> list[_Entry]:
 def _agent(entry: _Entry) -> tuple[str, list[list[float]], list[float], float]:
     entry.only(("name", "box", "target"), ("weight",))
     name = entry.raw["name"]
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str) or not name.isprintable() or not name.strip():
         entry.fail("name", "a word", name)
+    if name != name.strip():
+        entry.fail("name", "a word without spaces around it", name)
     box = entry.raw["box"]
     if not isinstance(box, list) or not box:
         entry.fail("box", "a list of [low, high], one a coordinate", box)
@@ -196,6 +234,9 @@ def _pairs(
     limit = entry.number("limit", entry.raw["limit"])
     if limit <= 0.0:
         entry.fail("limit", "above zero (at zero no Slater point exists)", limit)
+    if limit < _limits.SMALLEST:
+        must = f"at least {_limits.SMALLEST:g} (choose other units)"
+        entry.fail("limit", must, limit)
     pairs = entry.raw["pairs"]
     if not isinstance(pairs, list) or not pairs:
         entry.fail("pairs", "a list of pairs of names", pairs)
@@ -235,6 +276,30 @@ def _matrix(entry: _Entry, n: int) -> tuple[FloatArray, FloatArray, float]:
     return Q, a, entry.number("c", entry.raw["c"])
 
 
+def _loaded(path: Path, file: str) -> Any:
+    """Return what a file holds, or say why it cannot be read."""
+    try:
+        if not path.is_file():
+            raise TeamFileError(f"{file}: there is no such file.")
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except OSError as error:
+        reason = str(error.strerror)
+        raise TeamFileError(f"{file[:80]}: cannot be read: {reason}.") from None
+    except UnicodeDecodeError as error:
+        reason = f"Got byte {error.object[error.start]:#04x} at {error.start}"
+        raise TeamFileError(f"{file}: must be text in UTF-8. {reason}.") from None
+    except RecursionError:
+        raise TeamFileError(f"{file}: not YAML: nested too deeply.") from None
+    except TeamFileError as error:
+        said = str(error)
+        prefix = "" if said.startswith(f"{file}: ") else f"{file}: "
+        raise TeamFileError(prefix + said) from None
+    except (yaml.YAMLError, ValueError, KeyError, TypeError) as error:
+        # Values that do not fit their tags, a date that no calendar has.
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise TeamFileError(f"{file}: not YAML: {reason}.") from None
+
+
 def read_team(path: str | Path) -> Team:
     """Return the team that a YAML file describes.
 
@@ -254,7 +319,7 @@ def read_team(path: str | Path) -> Team:
         In one sentence: the file is missing or not YAML, an entry has a field
         too many or too few or of the wrong kind, sizes do not match, a box is
         empty, a name is unknown or used twice, a matrix is not positive
-        semidefinite, or there is no Slater point.
+        semidefinite, or no Slater point exists or is found.
 
     Examples
     --------
@@ -266,22 +331,13 @@ def read_team(path: str | Path) -> Team:
     if not isinstance(path, str | Path):
         check.fail("path", "read_team", "a path", path, TypeError)
     path = Path(path)
-    file = path.name
-    if not path.is_file():
-        raise TeamFileError(f"{file}: there is no such file.")
-    try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-    except TeamFileError as error:
-        raise TeamFileError(f"{file}: {error}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        # ValueError: bytes that are not UTF-8, a date that no calendar has.
-        reason = " ".join(str(error).split())
-        raise TeamFileError(f"{file}: not YAML: {reason}") from None
+    file = path.name or str(path)
+    raw = _loaded(path, file)
     if not isinstance(raw, dict) or set(raw) != {"agents", "constraints"}:
         got = list(raw) if isinstance(raw, dict) else raw
         raise TeamFileError(
             f"{file}: must hold the lists 'agents' and 'constraints', nothing else. "
-            f"Got {got!r}."
+            f"Got {_shown(got)}."
         )
     names: list[str] = []
     boxes: list[list[float]] = []
@@ -310,6 +366,7 @@ def read_team(path: str | Path) -> Team:
     )
     try:
         slater = find_slater_point(problem)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
+        # RuntimeError: a convex solver that gives up on the numbers.
         raise TeamFileError(f"{file}: {error}") from None
     return Team(problem, tuple(names), slater)

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.constants import diameter, objective_lipschitz
 from dplib.truthful.problem import (
     Problem,
@@ -192,7 +193,7 @@ def beta(
     """
     check.instance("problem", problem, "beta", Problem)
     where = "beta"
-    epsilon = check.positive("epsilon", epsilon, where)
+    epsilon = _limits.positive("epsilon", epsilon, where)
     check.member("reading", reading, where, READINGS)
     point = _slater(problem, slater, where)
     rho, lam = lemma8_bounds(problem, point), lemma7_bounds(problem, point)

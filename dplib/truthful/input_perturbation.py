@@ -37,11 +37,13 @@ from numpy.typing import ArrayLike, NDArray
 from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.laplace import laplace_scale
+from dplib.truthful import _limits
 from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.kernel import Draws
+from dplib.truthful.noise import trajectory_radius
 from dplib.truthful.problem import Problem
 from dplib.truthful.reports import Lie, Pretence
-from dplib.truthful.simulation import Simulation, run_draws, stacked
+from dplib.truthful.simulation import Simulation, generators, run_draws, stacked
 
 __all__ = ["constraint_bias", "report_draws", "report_scale", "simulate_perturbed"]
 
@@ -75,13 +77,8 @@ def report_scale(*, adjacency: Adjacency, epsilon: float) -> float:
     >>> report_scale(adjacency=trajectory_adjacency(3.0), epsilon=1.5)
     2.0
     """
-    check.instance("adjacency", adjacency, "report_scale", Adjacency)
-    where = "report_scale"
-    if not isinstance(adjacency, Adjacency):
-        check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
-    if adjacency.norm != "l1":
-        check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
-    return laplace_scale(sensitivity=adjacency.radius, epsilon=epsilon)
+    B = trajectory_radius(adjacency, "report_scale")
+    return laplace_scale(sensitivity=B, epsilon=epsilon)
 
 
 def constraint_bias(problem: Problem, *, scale: float) -> FloatArray:
@@ -106,7 +103,7 @@ def constraint_bias(problem: Problem, *, scale: float) -> FloatArray:
     array([64., 64., 64., 64.])
     """
     check.instance("problem", problem, "constraint_bias", Problem)
-    scale = check.nonnegative("scale", scale, "constraint_bias")
+    scale = _limits.nonnegative("scale", scale, "constraint_bias")
     return np.asarray(scale**2 * np.trace(problem.Q, axis1=1, axis2=2))
 
 
@@ -169,9 +166,6 @@ def simulate_perturbed(
     >>> runs.x.shape
     (1, 1, 1, 16)
     """
-    if not isinstance(streams, Iterable):
-        must = "an iterable of generators"
-        check.fail("streams", "simulate_perturbed", must, streams, TypeError)
     check.instance("problem", problem, "simulate_perturbed", Problem)
     if sizes is not None:
         check.instance("sizes", sizes, "simulate_perturbed", StepSizes)
@@ -189,8 +183,6 @@ def simulate_perturbed(
             mu0=mu0,
             record=record,
         )
-        for rng in streams
+        for rng in generators(streams, "simulate_perturbed")
     ]
-    if not runs:
-        check.fail("streams", "simulate_perturbed", "at least one generator", runs)
     return stacked(runs)

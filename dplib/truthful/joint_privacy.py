@@ -40,9 +40,10 @@ from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.composition import Release
 from dplib.privacy.trajectory import LaplaceChannel, laplace_budget
+from dplib.truthful import _limits
 from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.constants import constraint_lipschitz, influence
-from dplib.truthful.noise import NoiseScales
+from dplib.truthful.noise import NoiseScales, matching, trajectory_radius
 from dplib.truthful.problem import Problem, agent, constraints, jacobian
 
 __all__ = [
@@ -89,9 +90,20 @@ def receiving_agents(problem: Problem, *, i: int, receivers: Receivers) -> list[
     if isinstance(receivers, str):
         check.member("receivers", receivers, where, ("others", "all"))
         return [j for j in range(last + 1) if j != i or receivers == "all"]
-    if not isinstance(receivers, Collection):
-        must = "a word or a collection of indices of agents"
+    return _agents(problem, receivers, "a word or a collection of agents", where)
+
+
+def _agents(
+    problem: Problem, receivers: Collection[int], must: str, where: str
+) -> list[int]:
+    """Check a collection of agents; one that is named twice counts once."""
+    if (
+        not isinstance(receivers, Collection)
+        or isinstance(receivers, str | bytes)
+        or (isinstance(receivers, np.ndarray) and receivers.ndim != 1)
+    ):
         check.fail("receivers", where, must, receivers, TypeError)
+    last = problem.n_agents - 1
     return sorted(
         {check.integer("receivers", j, where, low=0, high=last) for j in receivers}
     )
@@ -141,10 +153,9 @@ def agent_channels(
     check.instance("scales", scales, "agent_channels", NoiseScales)
     where = "agent_channels"
     agents = receiving_agents(problem, i=i, receivers=receivers)
-    if scales.b.size != problem.n_agents:
-        must = f"one number for each of {problem.n_agents} agents in 'b'"
-        check.fail("scales", where, must, scales.b.tolist())
-    K, L = constraint_lipschitz(problem), influence(problem)
+    matching(problem, scales, where)
+    K = constraint_lipschitz(problem, method="safe")
+    L = influence(problem)
     found = [("prices", float(K[i]), scales.b_g)] if agents else []
     found += [
         (f"gradient to agent {j + 1}", float(L[j, i]), float(scales.b[j]))
@@ -196,6 +207,7 @@ def joint_release(
     check.instance("problem", problem, "joint_release", Problem)
     check.instance("scales", scales, "joint_release", NoiseScales)
     check.instance("adjacency", adjacency, "joint_release", Adjacency)
+    trajectory_radius(adjacency, "joint_release")
     found = agent_channels(problem, scales, i=i, receivers=receivers)
     return laplace_budget(found, adjacency=adjacency, name=f"agent {i + 1}")
 
@@ -303,11 +315,16 @@ def closed_loop_length(sizes: StepSizes, *, steps: int, weight: float = 1.0) -> 
     1.5
     """
     check.instance("sizes", sizes, "closed_loop_length", StepSizes)
-    steps = check.integer("steps", steps, "closed_loop_length", low=1)
-    weight = check.nonnegative("weight", weight, "closed_loop_length")
+    steps = check.integer("steps", steps, "closed_loop_length", low=1, high=10**9)
+    weight = _limits.nonnegative("weight", weight, "closed_loop_length")
     k = sizes.indices(steps - 1)
     factors = np.abs(1.0 - sizes.gamma(k) * (weight + sizes.alpha(k)))
-    return float(1.0 + np.cumprod(factors).sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = float(1.0 + np.cumprod(factors).sum())
+    if not np.isfinite(length):
+        must = "small enough for the step sizes (trajectories part otherwise)"
+        check.fail("weight", "closed_loop_length", must, weight)
+    return length
 
 
 def transcript_loss(
@@ -349,19 +366,31 @@ def transcript_loss(
         If shapes do not match.
     """
     check.instance("problem", problem, "transcript_loss", Problem)
-    check.instance("scales", scales, "transcript_loss", NoiseScales)
     where = "transcript_loss"
+    matching(problem, scales, where)
+    agents = _agents(problem, receivers, "a collection of agents", where)
     n, m = problem.n_states, problem.n_constraints
-    first = check.array("reports", reports, where, shape=(None, n))
+    first = _limits.array("reports", reports, where, shape=(None, n))
     steps = len(first)
-    second = check.array("adjacent", adjacent, where, shape=(steps, n))
-    seen = check.array("values", values, where, shape=(steps, m))
+    second = _limits.array("adjacent", adjacent, where, shape=(steps, n))
+    seen = _limits.array("values", values, where, shape=(steps, m))
     moved = np.abs(seen - constraints(problem, second))
-    loss = float(np.sum(moved - np.abs(seen - constraints(problem, first))))
-    loss /= scales.b_g
-    slopes = check.array("gradients", gradients, where, shape=(steps, m, n))
+    loss = _per_scale(
+        moved - np.abs(seen - constraints(problem, first)), scales.b_g, where
+    )
+    slopes = _limits.array("gradients", gradients, where, shape=(steps, m, n))
     moved = np.abs(slopes - jacobian(problem, second))
     moved = moved - np.abs(slopes - jacobian(problem, first))
-    for j in receivers:
-        loss += float(np.sum(moved[..., agent(problem, j)])) / float(scales.b[j])
+    for j in agents:
+        loss += _per_scale(moved[..., agent(problem, j)], float(scales.b[j]), where)
     return loss
+
+
+def _per_scale(differences: FloatArray, scale: float, where: str) -> float:
+    """Return the sum of differences of distances in units of the noise."""
+    if not np.any(differences):
+        return 0.0  # what does not depend on the reports needs no noise
+    if scale == 0.0:
+        must = "positive for every quantity that depends on the reports"
+        check.fail("scales", where, must, scale)
+    return float(np.sum(differences)) / scale

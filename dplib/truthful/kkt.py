@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.problem import (
     Problem,
     constraints,
@@ -56,7 +57,11 @@ def forces(
     problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
-    check.instance("problem", problem, "forces", Problem)
+    where = "forces"
+    check.instance("problem", problem, where, Problem)
+    x = _limits.array("x", x, where, shape=(problem.n_states,))
+    mu = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    alpha = _limits.nonnegative("alpha", alpha, where)
     return (
         lagrangian_gradient(problem, x, mu) + alpha * x,
         constraints(problem, x) - alpha * mu,
@@ -99,9 +104,9 @@ def residual(
     """
     where = "residual"
     check.instance("problem", problem, where, Problem)
-    alpha = check.nonnegative("alpha", alpha, where)
-    x = check.array("x", x, where, shape=(problem.n_states,))
-    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    alpha = _limits.nonnegative("alpha", alpha, where)
+    x = _limits.array("x", x, where, shape=(problem.n_states,))
+    mu = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
     in_x, in_mu = forces(problem, x, mu, alpha)
     states = x - np.clip(x - in_x, problem.lower, problem.upper)
     duals = mu - np.maximum(mu + in_mu, 0.0)
@@ -179,7 +184,12 @@ def polish(
         If the residual does not come below the tolerance in 100 steps, or the
         equations are singular on the way.
     """
-    check.instance("problem", problem, "polish", Problem)
+    where = "polish"
+    check.instance("problem", problem, where, Problem)
+    x = _limits.array("x", x, where, shape=(problem.n_states,))
+    mu = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    alpha = _limits.nonnegative("alpha", alpha, where)
+    tolerance = check.nonnegative("tolerance", tolerance, where)
     last, kept_x, kept_mu, enough = np.inf, x, mu, tolerance
     for iteration in range(100):
         x, mu, active, free = _snap(problem, x, mu, alpha)
@@ -201,7 +211,7 @@ def polish(
                 "unique (linearly dependent active constraints, or an agent of "
                 "weight 0 that none of them holds, can be why)."
             ) from error
-        if not np.all(np.isfinite(move)):
+        if not np.all(np.abs(move) <= 1e-3 * _limits.LARGEST):  # nor not a number
             break
         x, mu = x.copy(), mu.copy()
         x[free] += move[: free.sum()]
@@ -262,7 +272,11 @@ def certify(
         point too far off, or a degenerate active set; or if the problem's
         numbers are so small that they underflow.
     """
-    check.instance("problem", problem, "certify", Problem)
+    where = "certify"
+    check.instance("problem", problem, where, Problem)
+    x = _limits.array("x", x, where, shape=(problem.n_states,))
+    mu = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    alpha = _limits.nonnegative("alpha", alpha, where)
     active, at_lower, at_upper = _split(problem, x, mu, alpha)
     free = ~(at_lower | at_upper)
     held = np.where(at_lower, problem.lower, problem.upper)

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.kkt import certify, polish, residual
 from dplib.truthful.problem import (
     Problem,
@@ -185,8 +186,9 @@ def pinned_saddle(
     """
     check.instance("problem", problem, "pinned_saddle", Problem)
     still = pinned(problem, i, report)
-    start = x.copy()
-    start[agent(problem, i)] = np.asarray(report, dtype=np.float64)
+    mine = agent(problem, i)
+    start = _limits.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
+    start[mine] = still.lower[mine]
     try:
         x, mu, _ = polish(still, start, mu, 0.0, TOLERANCE)
         error, _, _ = certify(still, x, mu, 0.0)
@@ -315,7 +317,11 @@ def equilibrium(
         See there.
     """
     check.instance("problem", problem, "equilibrium", Problem)
-    check.instance("truth", truth, "equilibrium", SaddlePoint)
+    where = "equilibrium"
+    check.instance("truth", truth, where, SaddlePoint)
+    reported = _limits.array("reported", reported, where, shape=(problem.n_states,))
+    mu = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    error = _limits.nonnegative("error", error, where)
     mine = agent(problem, i)
     report = reported[mine].copy()
     q, own = _respond(problem, i, reported, mu)

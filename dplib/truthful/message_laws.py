@@ -26,13 +26,17 @@ from numpy.typing import ArrayLike, NDArray
 from dplib import check
 from dplib.privacy.divergence import hockey_stick
 from dplib.privacy.laplace_sum import laplace_sum_survival
+from dplib.truthful import _limits
 from dplib.truthful.joint_privacy import Receivers, receiving_agents
-from dplib.truthful.noise import NoiseScales, noise_support
+from dplib.truthful.noise import NoiseScales, matching, noise_support
 from dplib.truthful.problem import Problem, agent, jacobian
 
 __all__ = ["MessageEntry", "binned_laws", "message_entries", "messages_delta"]
 
 FloatArray = NDArray[np.float64]
+
+MAX_REACH = 700.0  # beyond it the outer probabilities underflow
+MAX_OUTCOMES = 10**8
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,16 @@ class MessageEntry:
     value: float
     adjacent: float
     scales: FloatArray
+
+    def __post_init__(self) -> None:
+        where = "MessageEntry"
+        check.integer("receiver", self.receiver, where, low=0)
+        check.finite("value", self.value, where)
+        check.finite("adjacent", self.adjacent, where)
+        scales = check.array("scales", self.scales, where, shape=(None,))
+        if scales.size == 0 or scales.min() <= 0.0:
+            check.fail("scales", where, "one or more positive numbers", self.scales)
+        object.__setattr__(self, "scales", scales)
 
     @property
     def loss(self) -> float:
@@ -100,17 +114,17 @@ def message_entries(
         If an argument is not as above, or an entry that differs has no noise.
     """
     check.instance("problem", problem, "message_entries", Problem)
-    check.instance("scales", scales, "message_entries", NoiseScales)
     where = "message_entries"
+    matching(problem, scales, where)
     agents = receiving_agents(problem, i=i, receivers=receivers)
-    first = check.array("x", x, where, shape=(problem.n_states,))
-    second = check.array("adjacent", adjacent, where, shape=(problem.n_states,))
+    first = _limits.array("x", x, where, shape=(problem.n_states,))
+    second = _limits.array("adjacent", adjacent, where, shape=(problem.n_states,))
     others = np.ones(problem.n_states, dtype=bool)
     others[agent(problem, i)] = False
     if np.any(first[others] != second[others]):
         must = f"equal to 'x' but for the coordinates of agent {i}"
         check.fail("adjacent", where, must, second.tolist())
-    prices = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    prices = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
     if np.any(prices < 0.0):
         check.fail("mu", where, "non-negative", prices.tolist())
     support = noise_support(problem, shape)
@@ -124,8 +138,9 @@ def message_entries(
         for c in range(mine.start, mine.stop):
             if values[c] == moved[c]:
                 continue
-            noise = scales.b[j] * prices[support[:, c] & (prices > 0.0)]
-            if noise.size == 0 or noise.max() == 0.0:
+            noise = scales.b[j] * prices[support[:, c]]
+            noise = noise[noise > 0.0]
+            if noise.size == 0:
                 must = f"positive in 'b' for agent {j}, whose message differs"
                 check.fail("scales", where, must, scales.b.tolist())
             found.append(MessageEntry(j, float(values[c]), float(moved[c]), noise))
@@ -164,10 +179,12 @@ def binned_laws(
     1.0
     """
     check.instance("entry", entry, "binned_laws", MessageEntry)
-    bins = check.integer("bins", bins, "binned_laws", low=4)
+    bins = check.integer("bins", bins, "binned_laws", low=4, high=10**6)
     if reach is None:
         reach = 0.0 if entry.scales.size == 1 else 12.0
     reach = check.nonnegative("reach", reach, "binned_laws")
+    if reach > MAX_REACH:
+        check.fail("reach", "binned_laws", f"at most {MAX_REACH:g}", reach)
     ends = np.sort([entry.value, entry.adjacent])
     beyond = reach * entry.scales.max()
     edges = np.linspace(ends[0] - beyond, ends[1] + beyond, bins - 1)
@@ -180,7 +197,8 @@ def binned_laws(
             edges[:-1] >= centre, above[:-1] - above[1:], below[1:] - below[:-1]
         )
         masses = np.concatenate([below[:1], inner, above[-1:]])
-        return np.asarray(np.log(masses / masses.sum()))
+        with np.errstate(divide="ignore"):  # an interval that nothing falls into
+            return np.asarray(np.log(masses / masses.sum()))
 
     return law(entry.value), law(entry.adjacent)
 
@@ -220,6 +238,13 @@ def messages_delta(
         check.fail("entries", where, must, entries, TypeError)
     if not 1 <= len(entries) <= 3:
         check.fail("entries", where, "a sequence of one to three entries", entries)
+    for entry in entries:
+        check.instance("entries", entry, where, MessageEntry)
+    epsilon = check.nonnegative("epsilon", epsilon, where)
+    bins = check.integer("bins", bins, where, low=4)
+    if bins ** len(entries) > MAX_OUTCOMES:
+        must = f"at most {MAX_OUTCOMES} to the power of 1 / {len(entries)} entries"
+        check.fail("bins", where, must, bins)
     log_p, log_q = np.zeros(1), np.zeros(1)
     for entry in entries:
         p, q = binned_laws(entry, bins=bins)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.laplace import laplace_scale
+from dplib.truthful import _limits
 from dplib.truthful.constants import constraint_lipschitz, gradient_lipschitz
 from dplib.truthful.problem import Problem
 
@@ -36,10 +37,12 @@ __all__ = [
     "NOISE_SHAPES",
     "NoiseScales",
     "calibrated",
+    "matching",
     "noise_support",
     "sensitivities",
     "table_one",
     "trajectory_adjacency",
+    "trajectory_radius",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -61,7 +64,7 @@ class NoiseScales:
     Raises
     ------
     TypeError, ValueError
-        If a scale is negative or not finite.
+        If a scale is negative, or neither 0 nor between 1e-60 and 1e60.
 
     Examples
     --------
@@ -74,16 +77,37 @@ class NoiseScales:
 
     def __post_init__(self) -> None:
         where = "NoiseScales"
-        b = check.array("b", self.b, where, shape=(None,))
+        b = _limits.array("b", self.b, where, shape=(None,))
         if b.size == 0 or np.any(b < 0.0):
             check.fail("b", where, "one number >= 0 for each of N >= 1 agents", self.b)
-        object.__setattr__(self, "b_g", check.nonnegative("b_g", self.b_g, where))
+        b_g = _limits.nonnegative("b_g", self.b_g, where)
+        for name, scale in [("b_g", b_g), *(("b", one) for one in b)]:
+            if scale > 0.0:  # losses divide by it
+                _limits.positive(name, float(scale), where)
+        object.__setattr__(self, "b_g", b_g)
         object.__setattr__(self, "b", b)
 
     def scaled(self, factor: float) -> NoiseScales:
         """Return all scales times `factor`, 0 or greater; 0 gives no noise."""
         factor = check.nonnegative("factor", factor, "NoiseScales.scaled")
         return NoiseScales(self.b_g * factor, self.b * factor)
+
+
+def matching(problem: Problem, scales: NoiseScales, where: str) -> NoiseScales:
+    """Return `scales` if they are for as many agents as the problem has.
+
+    Examples
+    --------
+    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> matching(hale_egerstedt(), table_one(), "f").b_g
+    327.69
+    """
+    check.instance("problem", problem, "matching", Problem)
+    check.instance("scales", scales, where, NoiseScales)
+    if scales.b.size != problem.n_agents:
+        must = f"for {problem.n_agents} agents"
+        check.fail("scales", where, must, scales.b.tolist())
+    return scales
 
 
 def table_one() -> NoiseScales:
@@ -116,13 +140,32 @@ def trajectory_adjacency(B: float) -> Adjacency:
     >>> trajectory_adjacency(3).radius
     3.0
     """
-    radius = check.positive("B", B, "trajectory_adjacency")
+    radius = _limits.positive("B", B, "trajectory_adjacency")
     return Adjacency(
         name="one agent's trajectory",
         unit="one agent's reported states at all times; the others' are equal",
         norm="l1",
         radius=radius,
     )
+
+
+def trajectory_radius(adjacency: Adjacency, where: str) -> float:
+    """Return the radius B of an adjacency that Lemmas 5 and 6 can be used with.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not in the l1 norm, or B not between 1e-60 and 1e60.
+
+    Examples
+    --------
+    >>> trajectory_radius(trajectory_adjacency(3), "f")
+    3.0
+    """
+    check.instance("adjacency", adjacency, where, Adjacency)
+    if adjacency.norm != "l1":
+        check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
+    return _limits.positive("adjacency.radius", adjacency.radius, where)
 
 
 def sensitivities(
@@ -156,15 +199,9 @@ def sensitivities(
     (360.0, array([12.,  6., 12., 12., 18., 12., 18.,  6.]))
     """
     check.instance("problem", problem, "sensitivities", Problem)
-    check.instance("adjacency", adjacency, "sensitivities", Adjacency)
-    where = "sensitivities"
-    if not isinstance(adjacency, Adjacency):
-        check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
-    if adjacency.norm != "l1":
-        check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
-    B = adjacency.radius
+    B = trajectory_radius(adjacency, "sensitivities")
     return (
-        float(constraint_lipschitz(problem).max() * B),
+        float(constraint_lipschitz(problem, method="safe").max() * B),
         gradient_lipschitz(problem) * B,
     )
 

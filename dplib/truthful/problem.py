@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 
 __all__ = [
     "Problem",
@@ -50,6 +51,8 @@ __all__ = [
 ]
 
 FloatArray = NDArray[np.float64]
+
+MAX_STATES = 10_000  # each constraint is a square matrix of that size
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +80,9 @@ class Problem:
     ------
     TypeError, ValueError
         In one sentence: no agent or no constraint, sizes that do not match,
-        a number that is not finite, an empty box, a negative weight, or a
-        constraint that is not convex (with its smallest eigenvalue).
+        a number that is not finite or above 1e60 in size, an empty box, a
+        negative weight, or a constraint that is not convex (with its smallest
+        eigenvalue).
 
     Examples
     --------
@@ -104,18 +108,18 @@ class Problem:
         dims = _dims(self.dims, where)
         n = sum(dims)
         weights = np.ones(len(dims)) if self.weights is None else self.weights
-        c = check.array("c", self.c, where, shape=(None,))
+        c = _limits.array("c", self.c, where, shape=(None,))
         if c.size == 0:
             check.fail("c", where, "one number for each of m >= 1 constraints", self.c)
         values: dict[str, Any] = {
             "dims": dims,
-            "lower": check.array("lower", self.lower, where, shape=(n,)),
-            "upper": check.array("upper", self.upper, where, shape=(n,)),
-            "targets": check.array("targets", self.targets, where, shape=(n,)),
-            "Q": check.array("Q", self.Q, where, shape=(c.size, n, n)),
-            "a": check.array("a", self.a, where, shape=(c.size, n)),
+            "lower": _limits.array("lower", self.lower, where, shape=(n,)),
+            "upper": _limits.array("upper", self.upper, where, shape=(n,)),
+            "targets": _limits.array("targets", self.targets, where, shape=(n,)),
+            "Q": _limits.array("Q", self.Q, where, shape=(c.size, n, n)),
+            "a": _limits.array("a", self.a, where, shape=(c.size, n)),
             "c": c,
-            "weights": check.array("weights", weights, where, shape=(len(dims),)),
+            "weights": _limits.array("weights", weights, where, shape=(len(dims),)),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)  # the way into a frozen class
@@ -159,7 +163,11 @@ class Problem:
 def _dims(dims: Sequence[int], where: str) -> tuple[int, ...]:
     if not isinstance(dims, Sequence) or isinstance(dims, str) or len(dims) == 0:
         check.fail("dims", where, "a sequence of at least one integer", dims)
-    return tuple(check.integer("dims", size, where, low=1) for size in dims)
+    sizes = tuple(check.integer("dims", size, where, low=1) for size in dims)
+    if sum(sizes) > MAX_STATES:
+        must = f"sizes that add up to at most {MAX_STATES}"
+        check.fail("dims", where, must, sum(sizes))
+    return sizes
 
 
 def _check_convex(Q: FloatArray) -> None:
@@ -219,13 +227,13 @@ def _states(problem: Problem, x: ArrayLike, where: str) -> FloatArray:
             f"The 'x' parameter of {where} must be an array of shape (..., {n}). "
             f"Got an array of shape {given.shape} instead."
         )
-    flat = check.array("x", given.reshape(-1, n), where, shape=(None, n))
+    flat = _limits.array("x", given.reshape(-1, n), where, shape=(None, n))
     return flat.reshape(given.shape)
 
 
 def _multipliers(problem: Problem, mu: ArrayLike, where: str) -> FloatArray:
     m = check.instance("problem", problem, where, Problem).n_constraints
-    return check.array("mu", mu, where, shape=(m,))
+    return _limits.array("mu", mu, where, shape=(m,))
 
 
 def agent_objectives(problem: Problem, x: ArrayLike) -> FloatArray:
@@ -372,7 +380,7 @@ def is_slater_point(problem: Problem, x: ArrayLike) -> bool:
     False
     """
     check.instance("problem", problem, "is_slater_point", Problem)
-    x = check.array("x", x, "is_slater_point", shape=(problem.n_states,))
+    x = _limits.array("x", x, "is_slater_point", shape=(problem.n_states,))
     inside = np.all(x >= problem.lower) and np.all(x <= problem.upper)
     return bool(inside and np.all(constraints(problem, x) < 0.0))
 
@@ -418,7 +426,7 @@ def pairwise_constraint(
     """
     where = "pairwise_constraint"
     sizes = _dims(dims, where)
-    limit = check.positive("limit", limit, where)
+    limit = _limits.positive("limit", limit, where)
     starts = np.cumsum((0, *sizes[:-1]))
     Q = np.zeros((sum(sizes), sum(sizes)))
     must = "a sequence of pairs of agents"

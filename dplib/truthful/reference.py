@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.algorithm import StepSizes, messages, step
 from dplib.truthful.kernel import BITS, PRETENCE, Draws, Replicas
 from dplib.truthful.problem import Problem, agent
-from dplib.truthful.simulation import Simulation
+from dplib.truthful.simulation import Simulation, checked_draws
 
 __all__ = ["laplace_draws", "reported_states", "simulate_reference"]
 
@@ -36,7 +37,7 @@ def laplace_draws(rng: np.random.Generator, count: int) -> FloatArray:
     (3,)
     """
     check.instance("rng", rng, "laplace_draws", np.random.Generator)
-    count = check.integer("count", count, "laplace_draws", low=0)
+    count = check.integer("count", count, "laplace_draws", low=0, high=10**8)
     uniforms = rng.random((count + BITS - 1) // BITS)
     words = (uniforms * 2.0**BITS).astype(np.int64)
     bits = (words[:, None] >> np.arange(BITS)) & 1
@@ -49,8 +50,12 @@ def reported_states(
 ) -> FloatArray:
     """Return what the agents of replica r report; `spent`, shape (N,), grows."""
     check.instance("problem", problem, "reported_states", Problem)
-    check.instance("liars", liars, "reported_states", Replicas)
-    reported = x.copy()
+    where = "reported_states"
+    check.instance("liars", liars, where, Replicas)
+    r = check.integer("r", r, where, low=0, high=len(liars.kind) - 1)
+    reported = _limits.array("x", x, where, shape=(problem.n_states,)).copy()
+    _limits.array("spent", spent, where, shape=(problem.n_agents,))
+    x = reported.copy()
     for i in np.flatnonzero(liars.kind[r]):
         mine = agent(problem, int(i))
         lie = liars.shown[r, mine] - x[mine]
@@ -118,11 +123,20 @@ def simulate_reference(
     True
     """
     check.instance("problem", problem, "simulate_reference", Problem)
-    check.instance("draws", draws, "simulate_reference", Draws)
-    check.instance("liars", liars, "simulate_reference", Replicas)
-    check.instance("sizes", sizes, "simulate_reference", StepSizes)
-    replicas, n = liars.shown.shape
-    m = problem.n_constraints
+    where = "simulate_reference"
+    n, m = problem.n_states, problem.n_constraints
+    draws = checked_draws(problem, draws, where)
+    check.instance("liars", liars, where, Replicas)
+    replicas = len(liars.shown)
+    if liars.shown.shape != (replicas, n):
+        must = f"for {n} coordinates"
+        check.fail("liars", where, must, f"states of shape {liars.shown.shape}")
+    check.instance("rng", rng, where, np.random.Generator)
+    x0 = _limits.array("x0", x0, where, shape=(n,))
+    mu0 = _limits.array("mu0", mu0, where, shape=(m,))
+    radius = _limits.positive("radius", radius, where)
+    check.instance("sizes", sizes, where, StepSizes)
+    record = check.ascending("record", record, where)
     on_reports, on_g, on_rows = draws.reports.size, draws.g.size, draws.scale.size
     x, mu = np.tile(x0, (replicas, 1)), np.tile(mu0, (replicas, 1))
     spent = np.zeros((replicas, problem.n_agents))

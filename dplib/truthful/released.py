@@ -37,9 +37,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
 from dplib.privacy.adjacency import Adjacency
+from dplib.truthful import _limits
 from dplib.truthful.joint_privacy import Receivers, receiving_agents
 from dplib.truthful.message_laws import message_entries, messages_delta
-from dplib.truthful.noise import NoiseScales, noise_support
+from dplib.truthful.noise import NoiseScales, noise_support, trajectory_radius
 from dplib.truthful.problem import Problem, agent, constraints
 
 __all__ = [
@@ -156,10 +157,10 @@ def silence_log_probability(
     check.instance("problem", problem, "silence_log_probability", Problem)
     check.instance("scales", scales, "silence_log_probability", NoiseScales)
     where = "silence_log_probability"
-    gamma = check.positive("gamma", gamma, where)
-    alpha = check.nonnegative("alpha", alpha, where)
+    gamma = _limits.positive("gamma", gamma, where)
+    alpha = _limits.nonnegative("alpha", alpha, where)
     b_g = check.positive("scales.b_g", scales.b_g, where)
-    prices = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    prices = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
     z = prices * (1.0 - gamma * alpha) / gamma + constraints(problem, x)
     ratio = z / b_g
     tail = -np.maximum(ratio, 0.0) - np.log(2.0)  # log P(w <= -z) for z >= 0
@@ -465,16 +466,13 @@ def _worst(
     if m > MAX_CONSTRAINTS:
         must = f"an instance with at most {MAX_CONSTRAINTS} constraints"
         check.fail("problem", where, must, f"{m} constraints")
-    if not isinstance(adjacency, Adjacency):
-        check.fail("adjacency", where, "an Adjacency", adjacency, TypeError)
-    if adjacency.norm != "l1":
-        check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
+    B = trajectory_radius(adjacency, where)
     x = far_apart(problem, i=i)
     best = Witness(0.0, x, x, np.zeros(m))
     mine = agent(problem, i)
     for d in range(mine.start, mine.stop):
         moved = x.copy()
-        moved[d] -= min(adjacency.radius, problem.upper[d] - problem.lower[d])
+        moved[d] -= min(B, problem.upper[d] - problem.lower[d])
         for pattern in itertools.product((0.0, 1.0), repeat=m):
             mu = np.array(pattern)
             value = loss(x, moved, mu)

@@ -31,15 +31,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
+from dplib.truthful import _limits
 from dplib.truthful.algorithm import StepSizes, record_steps
 from dplib.truthful.kernel import Draws, Rows, advance
-from dplib.truthful.noise import NoiseScales, noise_support
+from dplib.truthful.noise import NoiseScales, matching, noise_support
 from dplib.truthful.problem import Problem
 from dplib.truthful.reports import Lie, Pretence, replicas
 
 __all__ = [
     "Simulation",
+    "checked_draws",
     "checked_record",
+    "generators",
     "output_draws",
     "run_draws",
     "simulate",
@@ -151,16 +154,12 @@ def output_draws(
     check.instance("problem", problem, "output_draws", Problem)
     if scales is not None:
         check.instance("scales", scales, "output_draws", NoiseScales)
-    where, m = "output_draws", problem.n_constraints
+    m = problem.n_constraints
     support = noise_support(problem, shape)
     none, nowhere = np.empty(0), np.empty(0, dtype=np.int64)
     if scales is None:
         return Draws(none, none, none, nowhere, nowhere, np.zeros(m))
-    if not isinstance(scales, NoiseScales):
-        check.fail("scales", where, "a NoiseScales or None", scales, TypeError)
-    if scales.b.size != problem.n_agents:
-        must = f"for {problem.n_agents} agents"
-        check.fail("scales", where, must, scales.b.tolist())
+    matching(problem, scales, "output_draws")
     constraint, coordinate = (at.astype(np.int64) for at in np.nonzero(support))
     per_coordinate = np.repeat(scales.b, problem.dims)
     return Draws(
@@ -175,9 +174,84 @@ def output_draws(
 
 def checked_record(record: ArrayLike | None, steps: int, where: str) -> IntArray:
     """Return the numbers of steps after which to keep the state, checked."""
+    steps = check.integer("steps", steps, where, low=1)
     if record is None:
         return record_steps(steps)
     return check.ascending("record", record, where, high=steps)
+
+
+def checked_draws(problem: Problem, draws: Draws, where: str) -> Draws:
+    """Return `draws` if they fit the problem; the compiled loop trusts its indices.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a scale is negative, a size does not match, or an index has no entry.
+
+    Examples
+    --------
+    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> draws = output_draws(hale_egerstedt(), None)
+    >>> checked_draws(hale_egerstedt(), draws, "f").bias
+    array([0., 0., 0., 0.])
+    """
+    check.instance("problem", problem, "checked_draws", Problem)
+    check.instance("draws", draws, where, Draws)
+    n, m = problem.n_states, problem.n_constraints
+
+    def scales(name: str, sizes: tuple[int, ...]) -> FloatArray:
+        value = _limits.array(
+            f"draws.{name}", getattr(draws, name), where, shape=(None,)
+        )
+        if value.size not in sizes or (value.size and value.min() < 0.0):
+            must = f"of {' or '.join(map(str, sizes))} numbers >= 0"
+            check.fail(f"draws.{name}", where, must, value.tolist())
+        return value
+
+    def indices(name: str, count: int) -> IntArray:
+        value = check.entries(f"draws.{name}", getattr(draws, name), where, "an array")
+        size = np.size(draws.scale)
+        if (
+            value.shape != (size,)
+            or value.dtype.kind not in "iu"
+            or (size and not 0 <= value.min() <= value.max() < count)
+        ):
+            must = f"{size} integers from 0 to {count - 1}, one a scale"
+            check.fail(f"draws.{name}", where, must, value)
+        return value.astype(np.int64)
+
+    bias = _limits.array("draws.bias", draws.bias, where, shape=(m,))
+    entries = np.size(draws.scale)
+    fitting = Draws(
+        reports=scales("reports", (0, n)),
+        g=scales("g", (0, m)),
+        scale=scales("scale", (entries,)),
+        constraint=indices("constraint", m),
+        coordinate=indices("coordinate", n),
+        bias=bias,
+    )
+    at = fitting.constraint * n + fitting.coordinate
+    # The loop reads noise on all entries as a table, row by row.
+    if np.unique(at).size < entries or (entries == m * n and np.any(np.diff(at) < 0)):
+        must = "entries of g_x, once each, and row by row if they are all"
+        check.fail("draws", where, must, at.tolist())
+    return fitting
+
+
+def generators(
+    streams: Iterable[np.random.Generator], where: str
+) -> list[np.random.Generator]:
+    """Return the streams as a list, of one generator or more."""
+    must = "an iterable of at least one generator"
+    try:
+        found = list(streams)
+    except TypeError:
+        check.fail("streams", where, must, streams, TypeError)
+    if not found:
+        check.fail("streams", where, must, found)
+    for one in found:
+        check.instance("streams", one, where, np.random.Generator)
+    return found
 
 
 def run_draws(
@@ -195,23 +269,20 @@ def run_draws(
 ) -> Simulation:
     """Run the replicas with noise as `draws` says; parameters as for `simulate`."""
     check.instance("problem", problem, "run_draws", Problem)
-    check.instance("draws", draws, "run_draws", Draws)
+    draws = checked_draws(problem, draws, "run_draws")
     if sizes is not None:
         check.instance("sizes", sizes, "run_draws", StepSizes)
     where = "simulate"
     steps = check.integer("steps", steps, where, low=1)
-    radius = check.positive("radius", radius, where)
+    radius = _limits.positive("radius", radius, where)
     sizes = StepSizes() if sizes is None else sizes
-    if not isinstance(sizes, StepSizes):
-        check.fail("sizes", where, "a StepSizes", sizes, TypeError)
-    if not isinstance(rng, np.random.Generator):
-        check.fail("rng", where, "a numpy.random.Generator", rng, TypeError)
+    check.instance("rng", rng, where, np.random.Generator)
     n, m = problem.n_states, problem.n_constraints
     start = np.clip(np.zeros(n), problem.lower, problem.upper) if x0 is None else x0
     x = check.array("x0", start, where, shape=(n,))
     if np.any(x < problem.lower) or np.any(x > problem.upper):
         check.fail("x0", where, "in the box", x.tolist())
-    mu = check.array("mu0", np.zeros(m) if mu0 is None else mu0, where, shape=(m,))
+    mu = _limits.array("mu0", np.zeros(m) if mu0 is None else mu0, where, shape=(m,))
     if np.any(mu < 0.0) or mu.sum() > radius:
         check.fail("mu0", where, f"non-negative with sum <= {radius}", mu.tolist())
     wanted = checked_record(record, steps, where)
@@ -375,9 +446,6 @@ def simulate_pairs(
     >>> runs.x.shape, runs.mu.shape
     ((3, 2, 1, 16), (3, 2, 1, 4))
     """
-    if not isinstance(streams, Iterable):
-        must = "an iterable of generators"
-        check.fail("streams", "simulate_pairs", must, streams, TypeError)
     check.instance("problem", problem, "simulate_pairs", Problem)
     if scales is not None:
         check.instance("scales", scales, "simulate_pairs", NoiseScales)
@@ -397,16 +465,18 @@ def simulate_pairs(
             mu0=mu0,
             record=record,
         )
-        for rng in streams
+        for rng in generators(streams, "simulate_pairs")
     ]
-    if not runs:
-        check.fail("streams", "simulate_pairs", "at least one generator", runs)
     return stacked(runs)
 
 
 def stacked(runs: Sequence[Simulation]) -> Simulation:
     """Return several simulations of the same steps as one, streams first."""
     runs = check.sequence("runs", runs, "stacked", Simulation)
+    for one in runs:
+        if one.x.shape != runs[0].x.shape or np.any(one.steps != runs[0].steps):
+            must = "simulations of one problem with the same replicas and steps"
+            check.fail("runs", "stacked", must, f"states {one.x.shape}")
     arrays = [
         np.stack([getattr(one, name) for one in runs])
         for name in ("x", "mu", "deviation", "hits")

@@ -210,7 +210,7 @@ def test_step_sizes_of_the_paper():
         ({"c1": 0.0}, r"'c1' .* positive"),
         ({"c1": 0.6}, r"'c1' .* less than 'c2', 0.6 \(Theorem 1\)"),
         ({"c1": 0.4}, r"'c2' .* less than 1 - 'c1', 0.6 \(Theorem 1\)"),
-        ({"first": 0}, r"'first' .* >= 1"),
+        ({"first": 0}, r"'first' .* between 1 and"),
     ],
 )
 def test_step_sizes_outside_theorem_1_are_refused(fields, sentence):
@@ -248,7 +248,7 @@ def test_record_steps(steps, count):
 @pytest.mark.parametrize(
     ("change", "error", "sentence"),
     [
-        ({"steps": 0}, ValueError, r"'steps' parameter of run .* >= 1"),
+        ({"steps": 0}, ValueError, r"'steps' parameter of run .* between 1 and"),
         ({"radius": 0.0}, ValueError, r"'radius' parameter of run .* positive"),
         ({"x0": np.zeros(8)}, ValueError, r"'x0' .* shape \(16,\)"),
         ({"x0": np.full(16, 11.0)}, ValueError, r"'x0' .* in the box"),

@@ -123,3 +123,16 @@ def test_bad_arguments():
         optimal_allocation(PROBLEM, weights=np.ones(9), solver="ECOS", **common)
     with pytest.raises(ValueError, match="shape"):
         optimal_allocation(PROBLEM, weights=np.ones(8), **common)
+
+
+def test_a_team_of_one_needs_no_noise() -> None:
+    # Its prices reach nobody else; this used to divide by zero.
+    Q, box = np.array([[[2.0]]]), np.array([1.0])
+    alone = Problem((1,), -box, box, [3.0], Q, [[0.0]], [-1.0])
+    best = optimal_allocation(
+        alone, adjacency=ADJACENCY, epsilon=1.0, weights=np.ones(2)
+    )
+    assert best.power == best.bound == 0.0
+    assert best.scales.b_g == 0.0
+    spent = joint_epsilons(alone, best.scales, adjacency=ADJACENCY)
+    assert spent.tolist() == [0.0]

@@ -59,6 +59,10 @@ def sentence(
 
 def functions() -> Iterator[Callable[..., Any]]:
     for module in pkgutil.iter_modules(room.__path__):
+        if module.name.startswith("_"):  # not for readers
+            continue
+        if module.name.startswith("_"):
+            continue
         loaded = importlib.import_module(f"dplib.truthful.{module.name}")
         for name in loaded.__all__:
             function = getattr(loaded, name)

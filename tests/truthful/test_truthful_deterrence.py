@@ -77,3 +77,18 @@ def test_deviation_is_in_the_one_norm():
 def test_bad_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_masked_and_huge_reports_are_refused() -> None:
+    masked = np.ma.array([[1.0, 2.0]], mask=[[True, False]])
+    for truth, reported in [(masked, [[1.0, 2.0]]), ([[1.0, 2.0]], masked)]:
+        with pytest.raises(ValueError, match="without masked entries"):
+            deviation(truth, reported)
+    with pytest.raises(ValueError, match=r"'reported' .* size at most"):
+        deviation([[1.0, 2.0]], [1e308, 1e308])
+
+
+def test_tiny_factors_do_not_cancel_to_nothing() -> None:
+    # epsilon times the lie underflowed before B, as small, was divided by.
+    bound = gain_bound(1.0, epsilon=1e-200, lie=1e-200, B=1e-300)
+    assert bound == pytest.approx(1e-100, rel=1e-12)

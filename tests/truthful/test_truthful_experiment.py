@@ -60,5 +60,5 @@ def test_bad_settings_get_one_sentence():
         experiment.Setting(start="home")
     with pytest.raises(ValueError, match="'mu0' parameter of Setting"):
         experiment.Setting(mu0=-1.0)
-    with pytest.raises(ValueError, match="'first' parameter of StepSizes"):
-        experiment.perform(1, 0, steps=1, setting=experiment.Setting(first=0))
+    with pytest.raises(ValueError, match="'first' parameter of Setting"):
+        experiment.Setting(first=0)

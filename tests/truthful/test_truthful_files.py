@@ -173,7 +173,7 @@ def test_files_that_are_none(tmp_path):
         read_team(tmp_path / "nowhere.yml")
     path = tmp_path / "team.yml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(TeamFileError, match=r"team\.yml: not YAML"):
+    with pytest.raises(TeamFileError, match=r"team\.yml: must be text in UTF-8"):
         read_team(path)
     with pytest.raises(TeamFileError, match="must hold the lists"):
         read(tmp_path, "")
@@ -182,3 +182,72 @@ def test_files_that_are_none(tmp_path):
 def test_unknown_names():
     with pytest.raises(ValueError, match="There is no agent 'bob'; there are scout"):
         read_team(EXAMPLE).index("bob")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        # YAML 1.1 reads these as 8, 90, 16 and 1000.
+        ("limit: 4.0", "limit: 010", "line 12: '010' must be written as a plain"),
+        ("limit: 4.0", "limit: 1:30", "line 12: '1:30' must be"),
+        ("limit: 4.0", "limit: 0x10", "line 12: '0x10' must be"),
+        ("limit: 4.0", "limit: 1_000", "line 12: '1_000' must be"),
+        ("limit: 4.0", "limit: !!int four", "line 12: 'four' must be"),
+        ("limit: 4.0", "limit: 1.0e-300", "'limit' must be at least 1e-60"),
+        ("limit: 4.0", "limit: 1.0e+61", "'limit' must be at most 1e.60 in size"),
+        ("limit: 4.0", "limit: 1.0e+60", "status is 'unbounded'"),
+        ("weight: 2", "weight: !!bool two", "not YAML: 'two'"),
+        ("target: [0]", "target: !!map [0]", "line 5: fields must be written"),
+        ("    weight: 2", "    <<: {weight: 2}", "line 9: '<<' is not read"),
+        ("name: ada", "name: ' ada'", "a word without spaces around it"),
+        ("name: ada", 'name: "a\\nda"', "'name' must be a word"),
+        ("target: [0]", "target: " + "[" * 5000, "nested too deeply"),
+    ],
+)
+def test_what_looks_like_something_else_is_refused(tmp_path, old, new, message):
+    assert GOOD.count(old) == 1
+    with pytest.raises(TeamFileError, match=message) as caught:
+        read(tmp_path, GOOD.replace(old, new))
+    assert str(caught.value).startswith("team.yml: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_found_is_shown_in_a_line_whatever_its_size(tmp_path):
+    # Aliases of aliases: written out, ten to the power of eight ones.
+    rows = [
+        f"  {b}: &{b} [{', '.join([f'*{a}'] * 10)}]"
+        for a, b in zip("abcdefg", "bcdefgh", strict=True)
+    ]
+    text = "\n".join(
+        ["agents:", "  a: &a [" + "1, " * 10 + "]", *rows, "constraints: []"]
+    )
+    with pytest.raises(TeamFileError, match=r"at least one entry\. Got") as caught:
+        read(tmp_path, text)
+    assert len(str(caught.value)) < 160
+    many = GOOD + "".join(f"k{i}: 1\n" for i in range(999))
+    with pytest.raises(TeamFileError, match=r"nothing else\. Got") as caught:
+        read(tmp_path, many)
+    assert len(str(caught.value)) < 160
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_text_that_is_not_utf8_is_said_so(tmp_path, encoding):
+    path = tmp_path / "team.yml"
+    path.write_bytes(GOOD.replace("ada", "adé").encode(encoding))
+    with pytest.raises(TeamFileError, match=r"must be text in UTF-8\. Got byte 0x"):
+        read_team(path)
+
+
+@pytest.mark.parametrize("change", ["\r\n", "mark"])
+def test_line_ends_and_byte_order_marks_do_not_matter(tmp_path, change):
+    text = "\ufeff" + GOOD if change == "mark" else GOOD.replace("\n", change)
+    path = tmp_path / "team.yml"
+    path.write_bytes(text.encode())
+    assert read_team(path).names == ("ada", "ben")
+
+
+def test_a_path_that_cannot_be(tmp_path):
+    with pytest.raises(TeamFileError, match="File name too long"):
+        read_team("a" * 5000)
+    with pytest.raises(TeamFileError, match="there is no such file"):
+        read_team(tmp_path)

@@ -209,13 +209,13 @@ def test_bad_arguments():
     with pytest.raises(ValueError, match="one of 'all', 'others'"):
         receiving_agents(PROBLEM, i=0, receivers="everybody")
     assert receiving_agents(PROBLEM, i=0, receivers={3, 1}) == [1, 3]
-    with pytest.raises(ValueError, match="each of 8 agents"):
+    with pytest.raises(ValueError, match="for 8 agents"):
         agent_channels(PROBLEM, NoiseScales(1.0, [1.0]), i=0)
     with pytest.raises(ValueError, match="positive"):  # no noise, no promise
         agent_channels(PROBLEM, table_one().scaled(0.0), i=0)
     with pytest.raises(ValueError, match="at least one"):
         joint_release(PROBLEM, CALIBRATED, i=0, adjacency=ADJACENCY, receivers=[])
-    with pytest.raises(ValueError, match="integer >= 1"):
+    with pytest.raises(ValueError, match="integer between 1 and"):
         closed_loop_length(StepSizes(), steps=0)
 
 
@@ -226,3 +226,48 @@ def test_an_agent_that_touches_nobody_loses_nothing():
     scales = calibrated(lonely, adjacency=ADJACENCY, epsilon=1.0)
     assert joint_epsilons(lonely, scales, adjacency=ADJACENCY)[2] == 0.0
     assert calibrated_factors(lonely)[2] == 0
+
+
+def test_a_receiver_named_twice_counts_once() -> None:
+    # transcript_loss used to add its messages up twice.
+    x, moved = np.zeros((2, 16)), np.eye(16)[:2]
+    case = {
+        "gradients": np.full((2, 4, 16), -50.0),
+        "values": np.full((2, 4), 50.0),
+        "reports": x,
+        "adjacent": moved,
+    }
+    once = transcript_loss(PROBLEM, table_one(), receivers=[1, 2], **case)
+    twice = transcript_loss(PROBLEM, table_one(), receivers=[1, 2, 1], **case)
+    assert once == twice != 0.0
+
+
+def test_a_transcript_without_noise_is_refused_where_it_would_tell() -> None:
+    # This was a ZeroDivisionError.
+    case = {"gradients": np.zeros((1, 4, 16)), "values": np.zeros((1, 4))}
+    same = {"reports": np.zeros((1, 16)), "adjacent": np.zeros((1, 16))}
+    silent = table_one().scaled(0.0)
+    assert transcript_loss(PROBLEM, silent, receivers=[1], **case, **same) == 0.0
+    same["adjacent"] = np.eye(16)[:1]
+    with pytest.raises(ValueError, match="positive for every quantity"):
+        transcript_loss(PROBLEM, silent, receivers=[1], **case, **same)
+
+
+def test_trajectories_that_overshoot_are_as_long_as_they_are() -> None:
+    # The first factor is 1 - 3 (1 + 1): signed, the length would come out as -3.
+    sizes = StepSizes(gamma_bar=3.0, alpha_bar=1.0)
+    assert closed_loop_length(sizes, steps=2) == 6.0
+    with pytest.raises(ValueError, match="'weight' parameter of closed_loop_length"):
+        closed_loop_length(StepSizes(), steps=1000, weight=1e60)
+
+
+def test_more_constraints_on_one_agent_than_can_be_enumerated() -> None:
+    # One agent in the middle of twenty: this used to ask the reader of a team's
+    # file to change an argument of a function below.
+    pairs = [pairwise_constraint((1,) * 21, [(0, k)], limit=1.0) for k in range(1, 21)]
+    Q, a, c = (np.array(part) for part in zip(*pairs, strict=True))
+    star = Problem((1,) * 21, -np.ones(21), np.ones(21), np.zeros(21), Q, a, c)
+    scales = calibrated(star, adjacency=ADJACENCY, epsilon=1.0)
+    # Attained: all others at the end opposite to the one in the middle.
+    assert scales.b_g == 20 * 4.0 * ADJACENCY.radius
+    assert joint_epsilons(star, scales, adjacency=ADJACENCY)[0] == 21.0

@@ -60,7 +60,7 @@ def test_one_entry_of_two_equal_scales_loses_less():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="integer >= 4"):
+    with pytest.raises(ValueError, match="integer between 4 and"):
         binned_laws(MessageEntry(0, 0.0, 1.0, np.array([1.0])), bins=3)
     with pytest.raises(ValueError, match="one to three"):
         messages_delta([], epsilon=1.0)

@@ -1,6 +1,8 @@
 """Algorithm 2: the compiled loop against plain numpy, the sampler, the reports."""
 
 import dataclasses
+import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -38,6 +40,7 @@ from dplib.truthful.simulation import (
 )
 
 R = 416.5 / 3
+PROBLEM = hale_egerstedt()
 LIES = [
     Lie(5, [10, 10]),
     Lie(5, [-10, -10], budget=3.0),
@@ -455,3 +458,129 @@ def test_the_kernels_projection_of_huge_entries():
     v = np.array([1e17, 1.0, -3.0])
     assert _onto_multipliers(v, 3.0)
     assert v.tolist() == [3.0, 0.0, 0.0]
+
+
+def random_case(number: int) -> dict[str, object]:
+    """Return a small random instance with every kind of row, noise and lie."""
+    random = stream(number, "random case")
+    dims = tuple(int(size) for size in random.integers(1, 4, random.integers(1, 5)))
+    n, m, agents = sum(dims), int(random.integers(1, 4)), len(dims)
+    Q, a = np.zeros((m, n, n)), np.zeros((m, n))
+    for j in range(m):
+        touched = random.choice(n, size=random.integers(0, n + 1), replace=False)
+        root = np.zeros((n, n))
+        root[:, touched] = random.normal(size=(n, touched.size))
+        Q[j], a[j] = root.T @ root / n, random.normal(size=n) * random.integers(0, 2, n)
+    lower, upper = -random.uniform(0, 2, n), random.uniform(0, 2, n)
+    pinned = random.random(n) < 0.15
+    upper[pinned] = lower[pinned]
+    targets, c = 3 * random.normal(size=n), random.normal(size=m)
+    weights = random.choice([0.0, 1.0, 2.5], size=agents)
+    problem = Problem(dims, lower, upper, targets, Q, a, c, weights)
+    scales = NoiseScales(2.0, random.choice([0.0, 0.5, 3.0], size=agents))
+    draws = (
+        output_draws(problem, None),
+        output_draws(problem, scales, "full"),
+        output_draws(problem, scales, "structural"),
+        report_draws(problem, scale=1.3),
+    )[number % 4]
+    i = int(random.integers(agents))
+    made_up = 2 * random.normal(size=(2, dims[i]))
+    budget = (np.inf, 0.0, 1.0, 7.0)[number // 4 % 4]
+    mu0 = random.uniform(0, 1, m)
+    return {
+        "problem": problem,
+        "draws": draws,
+        "lies": [
+            Lie(i, made_up[0], budget=budget),
+            Pretence(i, made_up[1], weight=float(number % 3), budget=budget),
+        ],
+        "x0": random.uniform(lower, upper),
+        "mu0": mu0,
+        "radius": float(mu0.sum()) + (1e-9, 1.0, 100.0)[number % 3],
+        "sizes": StepSizes(gamma_bar=0.3, first=1 + number % 5),
+        "record": np.unique(random.integers(0, 41, size=5)),
+    }
+
+
+def test_the_loop_is_the_reference_on_random_problems() -> None:
+    for number in range(48):
+        case = random_case(number)
+        problem, draws, lies = (case.pop(key) for key in ("problem", "draws", "lies"))
+        fast = run_draws(
+            problem, draws, steps=40, rng=stream(number, "x"), lies=lies, **case
+        )
+        told = replicas(problem, lies, case["x0"])
+        slow = simulate_reference(problem, draws, told, rng=stream(number, "x"), **case)
+        for name in ("x", "mu", "deviation"):
+            ours, theirs = getattr(fast, name), getattr(slow, name)
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
+        np.testing.assert_array_equal(fast.hits, slow.hits)
+
+
+def test_memory_does_not_grow_with_the_steps() -> None:
+    peaks = []
+    for steps in (1000, 200_000):
+        tracemalloc.start()
+        simulate(
+            PROBLEM, None, steps=steps, radius=1.0, rng=stream(1, "x"), record=[steps]
+        )
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_noise_of_another_problem_never_reaches_the_loop() -> None:
+    # The loop trusts its indices: these would have read and written beyond its arrays.
+    draws = output_draws(PROBLEM, table_one(), "structural")
+    rest = {"steps": 1, "radius": 1.0, "rng": stream(1, "x")}
+    for name, bad in [
+        ("coordinate", draws.coordinate + 10),
+        ("constraint", draws.constraint - 1),
+        ("coordinate", draws.coordinate[:-1]),
+        ("coordinate", draws.coordinate * 0),
+        ("coordinate", draws.coordinate.astype(float)),
+        ("scale", -draws.scale),
+        ("g", draws.g[:-1]),
+        ("reports", np.ones(3)),
+        ("bias", np.full(4, np.nan)),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=r"'draws.* must "):
+            run_draws(PROBLEM, draws._replace(**{name: bad}), **rest)
+    full = output_draws(PROBLEM, table_one())
+    turned = full._replace(
+        scale=full.scale[::-1],
+        constraint=full.constraint[::-1],
+        coordinate=full.coordinate[::-1],
+    )
+    with pytest.raises(ValueError, match="row by row if they are all"):
+        run_draws(PROBLEM, turned, **rest)
+
+
+def test_fractions_and_integers_are_step_sizes_too() -> None:
+    # They reached the compiled loop as they were, which could not be compiled.
+    plain = StepSizes(gamma_bar=1.0, alpha_bar=0.5, c1=1 / 3, c2=3 / 5, first=2)
+    exact = StepSizes(1, Fraction(1, 2), Fraction(1, 3), Fraction(3, 5), np.int32(2))
+    runs = [
+        simulate(PROBLEM, None, steps=5, radius=9.0, rng=stream(1, "x"), sizes=sizes)
+        for sizes in (plain, exact)
+    ]
+    np.testing.assert_array_equal(runs[0].x, runs[1].x)
+
+
+def test_huge_numbers_are_refused_and_not_run_to_nan() -> None:
+    # Noise of scale 1e308 used to come back as NaN, without a word.
+    with pytest.raises(ValueError, match=r"'b' parameter of NoiseScales .* 1e.60"):
+        NoiseScales(1e308, np.full(8, 1e308))
+    with pytest.raises(ValueError, match=r"'report' parameter of Lie .* 1e.60"):
+        Lie(5, [1e300, 0.0])
+    edge = NoiseScales(1e60, np.full(8, 1e60))
+    run = simulate(PROBLEM, edge, steps=50, radius=1e60, rng=stream(1, "x"))
+    assert np.all(np.isfinite(run.x))
+    assert np.all(np.isfinite(run.mu))
+
+
+def test_the_scale_on_reports_is_spent_on_the_whole_radius() -> None:
+    # Loss of one Laplace release of a report that changes by B: B over the scale.
+    b = report_scale(adjacency=trajectory_adjacency(3.0), epsilon=0.3)
+    assert 0.3 * (1 - 1e-12) < 3.0 / b <= 0.3

@@ -1,0 +1,183 @@
+r"""A team's Markov decision process: agents that move independently of each other.
+
+Benvenuti et al., Section 2.1 (Definition 1, transitions of a multi-agent MDP).
+
+Model. Agent i has :math:`n_i` local states, :math:`m_i` local actions and transition
+probabilities :math:`T_i`. A joint state is the tuple of local ones, a joint action
+likewise, and
+
+.. math:: T(s, a, s') = \prod_i T_i(s_i, a_i, s'_i) .
+
+Joint states and joint actions count in C order, agent 0 slowest
+(`numpy.ravel_multi_index`). The product, an array of :math:`n^2 m` numbers, is never
+stored: the mean over s' is taken agent by agent, one axis at a time. For each (s, a)
+that costs in the order of :math:`\sum_i` of the local successors, not their product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplib import check
+from dplib.mdp.model import MDP, Model, transition_law
+
+__all__ = ["FactoredMDP", "backup_operations", "dense", "dense_operations"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredMDP(Model):
+    """A Markov decision process of several agents, each with its own dynamics.
+
+    Parameters
+    ----------
+    transitions : sequence of numpy.ndarray, shapes (n_i, m_i, n_i)
+        One array for every agent, as in `dplib.mdp.model.MDP`. Agents may differ.
+    discount : float
+        Discount factor, strictly between 0 and 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above; a bad row is named by agent, state and action.
+
+    Examples
+    --------
+    >>> coin = [[[0.5, 0.5]], [[0.5, 0.5]]]
+    >>> lamp = [[[1.0], [1.0], [1.0]]]
+    >>> team = FactoredMDP([coin, lamp], 0.9)
+    >>> team.n_states, team.n_actions
+    (2, 3)
+    """
+
+    transitions: tuple[FloatArray, ...]
+    discount: float
+
+    def __post_init__(self) -> None:
+        where = "FactoredMDP"
+        laws = self.transitions
+        must = "a sequence of at least one array of shape (n_i, m_i, n_i)"
+        if isinstance(laws, (str, np.ndarray)) or not isinstance(laws, Sequence):
+            check.fail("transitions", where, must, laws, TypeError)
+        if len(laws) == 0:
+            check.fail("transitions", where, must, laws)
+        checked = tuple(
+            transition_law("transitions", law, where, part=f"agent {i}, ")
+            for i, law in enumerate(laws)
+        )
+        object.__setattr__(self, "transitions", checked)
+        gamma = check.unit_interval("discount", self.discount, where)
+        object.__setattr__(self, "discount", gamma)
+
+    @property
+    def factors(self) -> tuple[FloatArray, ...]:
+        """The agents' transitions."""
+        return self.transitions
+
+    @property
+    def n_agents(self) -> int:
+        """Number N of agents."""
+        return len(self.transitions)
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """Numbers of local states n_i."""
+        return tuple(law.shape[0] for law in self.transitions)
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """Numbers of local actions m_i."""
+        return tuple(law.shape[1] for law in self.transitions)
+
+    def expected(self, values: FloatArray) -> FloatArray:
+        """Return the mean of `values` after each (s, a), an array of shape (n, m)."""
+        # Each step contracts the next agent's s'_i and appends (s_i, a_i) at the end.
+        result = values.reshape(self.states)
+        for law in self.transitions:
+            result = np.tensordot(result, law, axes=([0], [2]))
+        N = self.n_agents
+        order = [2 * i for i in range(N)] + [2 * i + 1 for i in range(N)]
+        return result.transpose(order).reshape(self.n_states, self.n_actions)
+
+
+def dense(model: Model) -> MDP:
+    """Return the same process with all its joint transitions, for small teams.
+
+    Parameters
+    ----------
+    model : Model
+        Usually a `FactoredMDP`.
+
+    Returns
+    -------
+    MDP
+        With n * m * n stored probabilities: an oracle, not a way to solve.
+
+    Examples
+    --------
+    >>> swap = [[[0.0, 1.0]], [[1.0, 0.0]]]
+    >>> dense(FactoredMDP([swap, swap], 0.9)).transitions[1, 0]
+    array([0., 0., 1., 0.])
+    """
+    check.instance("model", model, "dense", Model)
+    law = model.factors[0]
+    for own in model.factors[1:]:
+        n, m = law.shape[0] * own.shape[0], law.shape[1] * own.shape[1]
+        law = np.einsum("sat,ubv->suabtv", law, own).reshape(n, m, n)
+    return MDP(law, model.discount)
+
+
+def backup_operations(model: Model) -> int:
+    r"""Return the multiplications of one backup, agent by agent.
+
+    With :math:`k_i` successors of agent i in all (what is not zero in :math:`T_i`), the
+    last agent first:
+
+    .. math:: n \sum_i \frac{k_i}{n_i} \prod_{l > i} m_l .
+
+    Parameters
+    ----------
+    model : Model
+        The dynamics.
+
+    Returns
+    -------
+    int
+        Compare `dense_operations`.
+
+    Examples
+    --------
+    Two coins that are tossed: 4 joint states, one action, 2 successors an agent.
+
+    >>> coin = [[[0.5, 0.5]], [[0.5, 0.5]]]
+    >>> team = FactoredMDP([coin, coin], 0.9)
+    >>> backup_operations(team), dense_operations(team)
+    (16, 16)
+    """
+    check.instance("model", model, "backup_operations", Model)
+    total, later = 0, 1
+    for law in reversed(model.factors):
+        total += model.n_states // law.shape[0] * np.count_nonzero(law) * later
+        later *= law.shape[1]
+    return int(total)
+
+
+def dense_operations(model: Model) -> int:
+    """Return the multiplications of one backup with stored joint transitions.
+
+    Only those that are not zero count: the product of the agents' numbers.
+
+    Examples
+    --------
+    >>> stay = [[[1.0, 0.0]], [[0.0, 1.0]]]
+    >>> dense_operations(FactoredMDP([stay, stay], 0.9))
+    4
+    """
+    check.instance("model", model, "dense_operations", Model)
+    return math.prod(int(np.count_nonzero(law)) for law in model.factors)

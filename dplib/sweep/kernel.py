@@ -1,0 +1,207 @@
+"""One notebook, once, in a kernel of its own: papermill over sockets in a folder.
+
+papermill injects the parameters and executes. What differs from its defaults:
+
+- The kernel speaks through files (IPC) in a temporary folder, not through ports that
+  another process may take between being chosen and being opened; only where the name
+  of the temporary folder is too long for a socket do ports have to do.
+- It is the Python that runs this, with the threads of a sweep (one), whatever kernel
+  the notebook or the user's settings name.
+- Nothing is saved on the way; the executed notebook is returned whole.
+
+A cell that raises is a result (the notebook with its traceback). A kernel that does
+not start or dies is none: `KernelLostError`, worth another try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_core.utils import ensure_event_loop
+from nbclient.exceptions import CellTimeoutError
+
+from dplib.sweep.errors import KernelLostError
+from dplib.sweep.parameters import Value
+
+__all__ = ["ENVIRONMENT", "Executed", "execute"]
+
+#: What a kernel's environment must hold: one thread, no display, fixed hashes.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "MPLBACKEND": "agg",
+    "PYTHONHASHSEED": "0",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
+
+#: No room, or no leave, to write: another try would end the same way.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+#: A socket's name has at most 107 characters (on macOS 103).
+_LONGEST = 90
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_PREFIX = "dplib-sweep"
+_COMMAND = [
+    *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+    # No notices; no history, whose database kernels would wait for.
+    *("--IPKernelApp.log_level=40", "--HistoryManager.enabled=False"),
+]
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A notebook that ran, to its end or to the cell that raised.
+
+    Attributes
+    ----------
+    notebook : nbformat.NotebookNode
+        With outputs.
+    error : str
+        "" or the error in one line.
+    traceback : str
+        "" or the traceback.
+    """
+
+    notebook: Any
+    error: str = ""
+    traceback: str = ""
+
+
+def execute(
+    text: str,
+    point: Mapping[str, Value],
+    folder: Path,
+    *,
+    timeout: float | None = None,
+) -> Executed:
+    """Run a notebook with parameters.
+
+    Parameters
+    ----------
+    text : str
+        The notebook as JSON.
+    point : mapping of str to number or text
+        Values for its parameters.
+    folder : pathlib.Path
+        The kernel's working directory.
+    timeout : float, optional
+        Seconds that a cell may take; any time by default.
+
+    Returns
+    -------
+    Executed
+        The notebook with outputs, and the error of the cell that raised, if any.
+
+    Raises
+    ------
+    KernelLostError
+        If the kernel does not start, or dies.
+    OSError
+        If there is no room for what it writes.
+    """
+    os.environ.update(ENVIRONMENT)
+    # What matters is raised; by default errors would also go to the terminal.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL + 1)
+    for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}-*"):
+        _forget(old)
+    with tempfile.TemporaryDirectory(
+        prefix=f"{_PREFIX}-{os.getpid()}-", ignore_cleanup_errors=True
+    ) as place:
+        saved = Path(place) / "executed.ipynb"
+        try:
+            with _event_loop(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the machinery, not of the cells
+                notebook = papermill.execute_notebook(
+                    nbformat.reads(text, as_version=4),
+                    str(saved),
+                    parameters=dict(point),
+                    kernel_name="python3",
+                    language="python",
+                    progress_bar=False,
+                    request_save_on_cell_execute=False,
+                    execution_timeout=timeout,
+                    resources={"metadata": {"path": str(folder)}},
+                    kernel_manager_class=_manager(Path(place)),
+                    shutdown_kernel="immediate",
+                )
+        except papermill.PapermillExecutionError as error:
+            line = _COLOURS.sub("", f"{error.ename}: {error.evalue}").strip()
+            trace = _COLOURS.sub("", "\n".join(error.traceback))
+            return Executed(_read(saved), line.split("\n")[0][:300], trace or line)
+        except CellTimeoutError as error:
+            line = f"a cell took more than {timeout:g} seconds"
+            return Executed(None, line, str(error))
+        except OSError as error:
+            if error.errno in _FULL:
+                raise
+            raise KernelLostError(f"{type(error).__name__}: {error}") from None
+        except Exception as error:
+            raise KernelLostError(f"{type(error).__name__}: {error}") from None
+        # Not what was saved: files of notebooks sort the names in an output.
+        return Executed(notebook)
+
+
+def _read(path: Path) -> Any:
+    return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+
+
+@contextmanager
+def _event_loop() -> Iterator[None]:
+    """Close the event loop that papermill works in, which it leaves open."""
+    loop = ensure_event_loop()
+    try:
+        yield
+    finally:
+        if not loop.is_running():
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            asyncio.set_event_loop(None)
+            loop.close()
+
+
+def _manager(place: Path) -> type[AsyncKernelManager]:
+    """Return the class of kernel managers whose files lie in a folder."""
+
+    class Manager(AsyncKernelManager):  # type: ignore[misc]
+        """Starts this Python as a kernel that speaks through files."""
+
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.connection_file = str(place / "kernel.json")
+            if len(str(place)) < _LONGEST:
+                self.transport, self.ip = "ipc", str(place / "k")
+
+        @property
+        def kernel_spec(self) -> KernelSpec:
+            return KernelSpec(argv=_COMMAND, display_name="Python 3", language="python")
+
+    return Manager
+
+
+def _forget(old: Path) -> None:
+    """Delete a temporary folder whose process was killed."""
+    try:
+        process = int(old.name.split("-")[2])
+        if old.stat().st_uid == os.getuid():
+            os.kill(process, 0)
+    except ProcessLookupError:
+        shutil.rmtree(old, ignore_errors=True)
+    except (OSError, ValueError, IndexError):
+        pass

@@ -1,0 +1,370 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import quantecon
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplib.mdp.batch import evaluate_many, solve_many
+from dplib.mdp.evaluate import evaluate, evaluation_bound
+from dplib.mdp.factored import FactoredMDP, dense
+from dplib.mdp.gridworld import SLIP_LAWS, gridworld
+from dplib.mdp.model import MDP, backup
+from dplib.mdp.policy_iteration import modified_policy_iteration, policy_iteration
+from dplib.mdp.solve import STOPPING, needed_iterations, value_iteration
+
+
+def random_mdp(rng, n, m, discount):
+    law = rng.random((n, m, n)) * (rng.random((n, m, n)) < 0.5)
+    law[..., 0] += 1e-2
+    return MDP(law / law.sum(axis=2, keepdims=True), discount)
+
+
+def team(discount=0.99, law="other action", n_agents=2, size=4):
+    own = gridworld(size, size, slip=0.1, law=law)
+    return FactoredMDP((own,) * n_agents, discount)
+
+
+def corner_rewards(model, r_max=5.0):
+    r = np.full((model.n_states, model.n_actions), -1.0)
+    for s, a in ((0, i) for i in range(model.n_actions)):
+        stays = sum(k == 4 for k in np.unravel_index(a, model.actions))
+        r[s, a] += (r_max + 1) * stays / model.n_agents
+    return r
+
+
+def brute_force(model, r):
+    """Best values over all deterministic policies; one policy is best everywhere."""
+    best = np.full(model.n_states, -np.inf)
+    for choice in itertools.product(range(model.n_actions), repeat=model.n_states):
+        actions = np.array(choice)
+        rows = np.arange(model.n_states)
+        system = (
+            np.eye(model.n_states)
+            - model.discount * dense(model).transitions[rows, actions]
+        )
+        best = np.maximum(best, np.linalg.solve(system, r[rows, actions]))
+    return best
+
+
+METHODS = {
+    "span": lambda *a, **k: value_iteration(*a, **k),
+    "sup": lambda *a, **k: value_iteration(*a, stopping="sup", **k),
+    "modified": lambda *a, **k: modified_policy_iteration(*a, **k),
+    "modified sup": lambda *a, **k: modified_policy_iteration(
+        *a, stopping="sup", sweeps=3, **k
+    ),
+}
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_all_methods_are_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    model = random_mdp(rng, n, m, float(rng.uniform(0.05, 0.99)))
+    r = rng.standard_normal((n, m)) * 10 ** rng.uniform(-2, 3)
+    want = brute_force(model, r)
+    tolerance = 1e-6 * max(1.0, np.abs(r).max())
+    for method in METHODS.values():
+        found = method(model, r, tolerance=tolerance)
+        error = np.abs(found.values - want).max()
+        assert error <= found.bound <= tolerance
+        loss = (want - evaluate(model, r, found.policy)).max()
+        assert loss <= 2 * found.bound
+    exact = policy_iteration(model, r)
+    assert np.abs(exact.values - want).max() <= exact.bound + 1e-12 * np.abs(want).max()
+
+
+def test_team_by_brute_force():
+    rng = np.random.default_rng(2)
+    laws = tuple(
+        random_mdp(rng, n, m, 0.9).transitions for n, m in ((2, 2), (2, 1), (1, 2))
+    )
+    model = FactoredMDP(laws, 0.9)
+    r = rng.standard_normal((4, 4))
+    want = brute_force(model, r)
+    for method in METHODS.values():
+        found = method(model, r, tolerance=1e-9)
+        assert np.abs(found.values - want).max() <= found.bound
+
+
+@pytest.mark.parametrize("discount", [0.5, 0.9, 0.99, 0.999])
+def test_two_states_in_closed_form(discount):
+    # Puterman's smallest example, Section 3.1: from state 0 one action pays 5 and
+    # stays or moves with equal chances, the other pays 10 and moves; state 1 pays -1
+    # and keeps. The values solve two linear equations.
+    model = MDP([[[0.5, 0.5], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]], discount)
+    r = [[5.0, 10.0], [-1.0, -1.0]]
+    rest = -1 / (1 - discount)
+    first = (5 + 0.5 * discount * rest) / (1 - 0.5 * discount)
+    want = [max(first, 10 + discount * rest), rest]
+    tolerance = 1e-9 / (1 - discount) ** 2
+    for name, method in METHODS.items():
+        found = method(model, r, tolerance=tolerance)
+        assert np.abs(found.values - want).max() <= found.bound, name
+        assert found.policy[0] == (0 if first > want[0] - 1e-9 else 1)
+    exact = policy_iteration(model, r)
+    np.testing.assert_allclose(exact.values, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("discount", [0.99, 0.999])
+@pytest.mark.parametrize("law", ["other action", "any cell"])
+def test_bounds_hold_on_the_grid(discount, law):
+    model = team(discount, law)
+    rng = np.random.default_rng(6)
+    r = corner_rewards(model) + rng.standard_normal((256, 25))
+    exact = policy_iteration(model, r)
+    tolerance = 1e-3
+    for name, method in METHODS.items():
+        found = method(model, r, tolerance=tolerance)
+        error = np.abs(found.values - exact.values).max()
+        assert error <= found.bound + exact.bound, name
+        assert found.bound <= tolerance
+        if name in ("span", "sup"):  # and the bound is not much larger than the error
+            assert found.bound < 50 * error + 1e-7
+    many = solve_many(model, r[None], tolerance=tolerance)
+    assert np.abs(many.values[0] - exact.values).max() <= many.bound[0] + exact.bound
+
+
+def test_a_residual_stop_is_not_a_bound():
+    # What many programs do: the change is below the tolerance, the error is not.
+    model = team()
+    r = corner_rewards(model)
+    exact = policy_iteration(model, r)
+    found = value_iteration(model, r, tolerance=1e-3, stopping="residual")
+    error = np.abs(found.values - exact.values).max()
+    assert found.residual <= 1e-3 < error <= found.bound
+
+
+def test_span_without_the_shift_is_wrong_by_hundreds():
+    # The known defect of a library that stops on the span and returns T v.
+    model = team()
+    r = corner_rewards(model)
+    exact = policy_iteration(model, r)
+    found = value_iteration(model, r, tolerance=1e-7)
+    v = np.zeros(256)
+    for _ in range(found.iterations):
+        v = backup(model, r, v).max(axis=1)
+    assert np.abs(v - exact.values).max() > 100
+    assert np.abs(found.values - exact.values).max() < 1e-7
+
+
+@pytest.mark.parametrize("method", ["policy_iteration", "modified_policy_iteration"])
+def test_quantecon_agrees(method):
+    rng = np.random.default_rng(9)
+    for n, m, discount in ((7, 3, 0.9), (20, 4, 0.99), (5, 2, 0.999)):
+        model = random_mdp(rng, n, m, discount)
+        r = rng.standard_normal((n, m))
+        oracle = quantecon.markov.DiscreteDP(r, np.array(model.transitions), discount)
+        theirs = oracle.solve(method="policy_iteration")
+        if method == "policy_iteration":
+            ours = policy_iteration(model, r)
+        else:
+            ours = modified_policy_iteration(model, r, tolerance=1e-7)
+        np.testing.assert_allclose(ours.values, theirs.v, atol=1e-7)
+        assert np.array_equal(ours.policy, theirs.sigma)
+
+
+def test_quantecon_agrees_on_a_team():
+    model = team(law="sideways", size=3)
+    rng = np.random.default_rng(10)
+    r = corner_rewards(model) + rng.standard_normal((81, 25))
+    oracle = quantecon.markov.DiscreteDP(r, np.array(dense(model).transitions), 0.99)
+    theirs = oracle.solve(method="policy_iteration")
+    ours = modified_policy_iteration(model, r, tolerance=1e-7)
+    np.testing.assert_allclose(ours.values, theirs.v, atol=1e-7)
+    assert np.array_equal(ours.policy, theirs.sigma)
+
+
+def test_dense_and_factored_agree():
+    model = team(size=2)
+    rng = np.random.default_rng(11)
+    r = rng.standard_normal((16, 25))
+    for method in (*METHODS.values(),):
+        one, two = (method(x, r, tolerance=1e-9) for x in (model, dense(model)))
+        np.testing.assert_allclose(one.values, two.values, atol=1e-11)
+        assert np.array_equal(one.policy, two.policy)
+        # Not exactly: the rounding that must be allowed for differs.
+        assert abs(one.iterations - two.iterations) <= 0.01 * one.iterations + 1
+    one, two = policy_iteration(model, r), policy_iteration(dense(model), r)
+    np.testing.assert_allclose(one.values, two.values, atol=1e-10)
+
+
+# Backups that a sup-norm stop at 1e-7 needs from zero on the grid; counted by an
+# independent program for the reproduction of the printed 1761.
+COUNTS = {
+    "other action": 1752,
+    "any action": 1755,
+    "sure stay": 1765,
+    "put": 1765,
+    "sideways": 1765,
+    "reachable": 1738,
+    "neighbour": 1737,
+    "any cell": 1681,
+}
+
+
+@pytest.mark.parametrize("law", SLIP_LAWS)
+def test_counts_of_an_independent_program(law):
+    model = team(law=law)
+    found = value_iteration(
+        model, corner_rewards(model), tolerance=1e-7, stopping="residual"
+    )
+    assert found.iterations == COUNTS[law]
+
+
+def test_optimal_values_of_an_independent_program():
+    model = team()
+    for r_max, want in ((5.0, 397.857), (50.0, 4131.781)):
+        found = policy_iteration(model, corner_rewards(model, r_max))
+        assert abs(found.values[-1] - want) < 5e-4
+
+
+def test_a_shift_of_the_rewards_shifts_the_values():
+    model = team(0.9, size=2)
+    r = np.random.default_rng(12).standard_normal((16, 25))
+    one = modified_policy_iteration(model, r, tolerance=1e-10)
+    two = modified_policy_iteration(model, r + 3.0, tolerance=1e-10)
+    np.testing.assert_allclose(two.values - one.values, 30.0, atol=1e-9)
+    assert np.array_equal(one.policy, two.policy)
+
+
+def test_starts_change_the_work_and_not_the_answer():
+    model = team()
+    r = corner_rewards(model)
+    cold = modified_policy_iteration(model, r, tolerance=1e-6)
+    warm = modified_policy_iteration(model, r, tolerance=1e-6, start=cold.values)
+    assert warm.iterations == 1 < cold.iterations
+    np.testing.assert_allclose(warm.values, cold.values, atol=2e-6)
+    exact = policy_iteration(model, r)
+    again = policy_iteration(model, r, start=exact.policy)
+    assert again.iterations == 1
+    np.testing.assert_array_equal(again.values, exact.values)
+
+
+def test_policy_iteration_does_not_alternate_between_equal_actions():
+    # Every action is optimal; rounding must not be taken for a gain.
+    model = team(0.999, size=3)
+    found = policy_iteration(model, np.full((81, 25), math.pi))
+    assert found.iterations == 1
+    np.testing.assert_allclose(found.values, math.pi / 0.001, rtol=1e-10)
+
+
+def test_not_converged_raises():
+    model, r = team(), np.zeros((256, 25))
+    r[0, 0] = 1.0
+    for method in METHODS.values():
+        with pytest.raises(RuntimeError, match="did not converge: after 2 backups"):
+            method(model, r, tolerance=1e-9, max_iterations=2)
+    with pytest.raises(RuntimeError, match="actions still change after 1 policies"):
+        policy_iteration(model, corner_rewards(model), max_iterations=1)
+    with pytest.raises(RuntimeError, match="the error of sample 1 may still be"):
+        solve_many(
+            model,
+            np.stack([np.zeros((256, 25)), r]),
+            tolerance=1e-9,
+            max_iterations=2,
+        )
+
+
+def test_a_tolerance_below_rounding_is_refused():
+    with pytest.raises(ValueError, match="twice the rounding error here"):
+        value_iteration(MDP([[[1.0]]], 0.999), [[1e6]], tolerance=1e-9)
+
+
+def test_the_default_number_of_backups_is_enough():
+    # The slowest there is: one state, for which every backup shrinks by the discount.
+    for discount in (0.1, 0.9, 0.99, 0.999):
+        model = MDP([[[1.0]]], discount)
+        found = value_iteration(model, [[1.0]], tolerance=1e-5, stopping="sup")
+        most = needed_iterations(discount, 1e-5 * (1 - discount), 1 / (1 - discount))
+        assert found.iterations <= most < found.iterations / 0.5 + 5
+
+
+@pytest.mark.parametrize("stopping", STOPPING)
+def test_many_solves_are_single_solves(stopping):
+    model = team(0.9, size=2)
+    rng = np.random.default_rng(13)
+    r = rng.standard_normal((6, 16, 25))
+    start = rng.standard_normal(16)
+    many = solve_many(
+        model, r, tolerance=1e-6, stopping=stopping, sweeps=7, start=start
+    )
+    for k in range(6):
+        one = modified_policy_iteration(
+            model, r[k], tolerance=1e-6, stopping=stopping, sweeps=7, start=start
+        )
+        np.testing.assert_array_equal(many.values[k], one.values)
+        np.testing.assert_array_equal(many.policies[k], one.policy)
+        assert many.iterations[k] == one.iterations
+        assert many.residual[k] == one.residual
+        assert abs(many.bound[k] - one.bound) < 1e-12  # rounding of all, or of one
+
+
+def test_evaluation_in_closed_form_and_its_bound():
+    model = MDP([[[0.25, 0.75]], [[0.0, 1.0]]], 0.8)
+    v = evaluate(model, [[1.0], [2.0]], [0, 0])
+    want = np.array([(1 + 0.8 * 0.75 * 10) / (1 - 0.2), 10.0])
+    np.testing.assert_allclose(v, want, rtol=1e-14)
+    for shift in (np.array([1.0, 1.0]), np.array([0.3, -2.0]), np.zeros(2)):
+        bound = evaluation_bound(model, [[1.0], [2.0]], [0, 0], want + shift)
+        assert bound >= np.abs(shift).max()
+
+
+def test_sparse_and_dense_evaluation_agree(monkeypatch):
+    model = team()
+    rng = np.random.default_rng(14)
+    r, policy = rng.standard_normal((256, 25)), rng.integers(25, size=256)
+    one = evaluate(model, r, policy)
+    monkeypatch.setattr("dplib.mdp.evaluate.DENSE", 10)
+    np.testing.assert_allclose(evaluate(model, r, policy), one, atol=1e-10)
+
+
+def test_evaluation_by_simulation():
+    # The mean of 4000 simulated returns lies within 6 standard errors.
+    model = MDP([[[0.5, 0.5], [0, 1]], [[1, 0], [0.2, 0.8]]], 0.7)
+    r, policy = np.array([[1.0, 0], [0, 3.0]]), np.array([0, 1])
+    rng = np.random.default_rng(15)
+    state, total = np.zeros(4000, dtype=int), np.zeros(4000)
+    for k in range(80):
+        total += 0.7**k * r[state, policy[state]]
+        stay = model.transitions[state, policy[state], 0]
+        state = np.where(rng.random(4000) < stay, 0, 1)
+    gap = abs(total.mean() - evaluate(model, r, policy)[0])
+    assert gap < 6 * total.std() / math.sqrt(4000)
+
+
+def test_many_evaluations_are_single_ones():
+    model = team(size=2)
+    rng = np.random.default_rng(16)
+    r = rng.standard_normal((16, 25))
+    policies = rng.integers(25, size=(3, 16))[[0, 1, 0, 2]]
+    found = evaluate_many(model, r, policies)
+    for k in range(4):
+        np.testing.assert_array_equal(found[k], evaluate(model, r, policies[k]))
+
+
+def test_bad_arguments_are_met_with_one_sentence():
+    model = MDP([[[1.0], [1.0]]], 0.9)
+    r = [[0.0, 1.0]]
+    with pytest.raises(ValueError, match="one of 'residual', 'span', 'sup'"):
+        value_iteration(model, r, tolerance=1e-3, stopping="norm")
+    with pytest.raises(ValueError, match="'tolerance' parameter of value_iteration"):
+        value_iteration(model, r, tolerance=0.0)
+    with pytest.raises(ValueError, match="'start' parameter of modified_policy"):
+        modified_policy_iteration(model, r, tolerance=1e-3, start=[0.0, 1.0])
+    with pytest.raises(ValueError, match="'sweeps' parameter of modified_policy"):
+        modified_policy_iteration(model, r, tolerance=1e-3, sweeps=-1)
+    with pytest.raises(ValueError, match="an array of 1 actions from 0 to 1"):
+        policy_iteration(model, r, start=[2])
+    with pytest.raises(TypeError, match="'policy' parameter of evaluate"):
+        evaluate(model, r, [0.5])
+    with pytest.raises(ValueError, match="'policies' parameter of evaluate_many"):
+        evaluate_many(model, r, [0])
+    with pytest.raises(ValueError, match="at least one array of rewards"):
+        solve_many(model, np.zeros((0, 1, 2)), tolerance=1e-3)
+    with pytest.raises(ValueError, match=r"array of shape \(any, 1, 2\)"):
+        solve_many(model, r, tolerance=1e-3)

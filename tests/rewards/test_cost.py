@@ -1,0 +1,136 @@
+import math
+
+import numpy as np
+import pytest
+
+from dplib.mdp.evaluate import evaluate
+from dplib.mdp.factored import dense
+from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
+from dplib.rewards.central import central_epsilon
+from dplib.rewards.cost import (
+    ARMS,
+    arms,
+    cost_percent,
+    costs_of_privacy,
+    mean_estimate,
+    optimum,
+    paired_estimate,
+)
+from dplib.rewards.examples import example_one, example_two
+from dplib.rewards.perturbation import joint_noise, standard_draw
+
+
+def test_no_noise_costs_nothing():
+    team = example_two(5.0, discount=0.99)
+    found = costs_of_privacy(team, np.zeros((2, 256, 25)))
+    assert found.percent.max() < 1e-9
+    assert found.stays.all()
+    assert found.largest.all()
+
+
+def test_costs_by_another_route():
+    # Best private policy by trying all, and its true value by the dense equations.
+    team = example_one(1, 0.8, discount=0.7)
+    rng = np.random.default_rng(1)
+    noise = 6.0 * rng.standard_normal((40, 2, 2))
+    found = costs_of_privacy(team, noise, starts=[0, 1])
+    policies = [[a, b] for a in range(2) for b in range(2)]
+    law, best = dense(team.model).transitions, optimum(team).values
+    for k in range(40):
+        noisy = team.rewards + noise[k]
+        values = [evaluate(team.model, noisy, policy) for policy in policies]
+        policy = policies[int(np.argmax([v.sum() for v in values]))]
+        system = np.eye(2) - 0.7 * law[[0, 1], policy]
+        true = np.linalg.solve(system, team.rewards[[0, 1], policy])
+        np.testing.assert_allclose(
+            found.percent[k], 100 * np.abs((true - best) / best), atol=1e-9
+        )
+        assert found.stays[k] == (policy[1] == 0)
+        assert found.largest[k] == (noisy.argmax() == 2)
+
+
+def test_a_constant_for_all_costs_nothing():
+    # Adding one number to all rewards changes no policy.
+    team = example_one(2, 0.9, discount=0.9)
+    found = costs_of_privacy(team, np.full((1, 4, 4), 7.0))
+    assert found.percent[0, 0] < 1e-9
+
+
+def test_private_policies_never_earn_more_than_the_optimum():
+    team = example_one(3, 0.9, discount=0.95)
+    rng = np.random.default_rng(2)
+    draw = standard_draw(8, [2, 2, 2], samples=50, rng=rng)
+    best = optimum(team)
+    for law in arms([2, 2, 2], bound=2.0, epsilon=1.0, delta=0.1).values():
+        noise = joint_noise(law, draw)
+        found = costs_of_privacy(team, noise, reference=best, starts=range(8))
+        assert found.percent.min() >= 0.0
+        # The cost of a policy cannot exceed that of always earning the least.
+        worst = (best.values + 1 / (1 - 0.95)) / np.abs(best.values)
+        assert np.all(found.percent <= 100 * worst + 1e-6)
+
+
+def test_arms_are_calibrated_as_they_say():
+    laws = arms([5, 5], bound=2.0, epsilon=0.7, delta=0.1)
+    assert tuple(laws) == ARMS
+    for (group, name), law in laws.items():
+        true = central_epsilon(law, bound=2.0, delta=0.1)
+        if group == "matched":
+            assert abs(true - 0.7) < 1e-6
+        else:
+            assert true < 0.7
+        if (group, name) == ("analytic", "input"):
+            ratio = law.agents[0] / laws["nominal", "input"].agents[0]
+            sizes = {"sensitivity": 2.0, "epsilon": 0.7, "delta": 0.1}
+            want = analytic_sigma(**sizes) / kappa_sigma(**sizes)
+            assert abs(math.sqrt(ratio) - want) < 1e-9
+
+
+def test_projected_output_at_the_analytic_sigma_is_matched():
+    # One entry is seen through projected noise exactly as in its own table.
+    law = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)["matched", "projected"]
+    sigma = analytic_sigma(sensitivity=1.0, epsilon=1.0, delta=0.1)
+    assert abs(law.agents[0] / (sigma**2 * 5 / 4) - 1) < 1e-9
+
+
+def test_pairs_are_tighter_than_two_samples():
+    rng = np.random.default_rng(3)
+    common = rng.standard_normal(200)
+    one, two = common + 0.1 * rng.standard_normal(200), common
+    assert paired_estimate(one, two).half < 0.2 * mean_estimate(one).half
+
+
+def test_intervals_cover_as_often_as_they_say():
+    # 2000 intervals of 10 normals; fewer than 1863 or more than 1937 would be beyond
+    # 3.8 standard deviations on either side (chance below 2e-4 without the fixed seed).
+    rng = np.random.default_rng(4)
+    hits = 0
+    for _ in range(2000):
+        estimate = mean_estimate(rng.standard_normal(10))
+        hits += abs(estimate.mean) <= estimate.half
+    assert 1863 <= hits <= 1937
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cost_percent([1.0], [0.0]), "values other than 0"),
+        (lambda: cost_percent([1.0], [1.0, 2.0]), r"of shape \(..., 2\)"),
+        (lambda: mean_estimate([1.0]), "two numbers or more"),
+        (lambda: mean_estimate([1.0, 2.0], confidence=1.0), "strictly between"),
+        (lambda: paired_estimate([1.0, 2.0], [1.0]), "'second' parameter"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_bad_arguments_of_costs():
+    team = example_one(2, 0.9, discount=0.9)
+    with pytest.raises(ValueError, match=r"array of shape \(any, 4, 4\)"):
+        costs_of_privacy(team, np.zeros((4, 4)))
+    with pytest.raises(ValueError, match="'starts' parameter of costs_of_privacy"):
+        costs_of_privacy(team, np.zeros((1, 4, 4)), starts=[4])
+    with pytest.raises(TypeError, match="'example' parameter of costs_of_privacy"):
+        costs_of_privacy(None, np.zeros((1, 4, 4)))

@@ -1,0 +1,181 @@
+"""Guidance: GENEX against its other forms and optimal control, flights, steps."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dplib.rewards import guidance
+from dplib.rewards.guidance import Vehicle, fly, genex, genex_turn
+
+X0, EAST, TARGET = [-200.0, -50.0, 10.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+EXPONENTS = st.floats(0.0, 4.0)
+VECTORS = st.lists(st.floats(-3.0, 3.0), min_size=3, max_size=3)
+
+
+def optimal(r, v, time, k, final=None):
+    """Minimum of the integral of u^2 / T^k: u = T^k (c0 + c1 T), at the start.
+
+    Moments of u give velocity and position at the end; c0 = 0 if that velocity is free.
+    """
+    miss = np.asarray(r) - np.asarray(v) * time
+    if final is None:
+        return time ** (k + 1) * miss * (k + 3) / time ** (k + 3)
+    moments = np.array(
+        [
+            [time ** (k + 1) / (k + 1), time ** (k + 2) / (k + 2)],
+            [time ** (k + 2) / (k + 2), time ** (k + 3) / (k + 3)],
+        ]
+    )
+    c0, c1 = np.linalg.solve(moments, [np.asarray(final) - np.asarray(v), miss])
+    return time**k * (c0 + c1 * time)
+
+
+@given(VECTORS, VECTORS, VECTORS, EXPONENTS, st.floats(0.5, 5.0))
+def test_genex_is_the_optimal_control(r, v, final, k, time):
+    for end in (None, final):
+        ours = genex(r, v, time_to_go=time, exponent=k, final_velocity=end)
+        assert np.allclose(ours, optimal(r, v, time, k, end), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("k", [0.0, 1.0, 2.5])
+def test_genex_in_the_linear_model_arrives_as_asked(k):
+    x, v, final = np.array([1.0, 2.0, 0.0]), np.array([0.5, 0, 0]), np.array([0, 1, 0])
+    step, total = 1e-4, 2.0
+    for i in range(19_980):
+        time = total - i * step
+        u = genex(-x, v, time_to_go=time, exponent=k, final_velocity=final)
+        x, v = x + step * v + 0.5 * step**2 * u, v + step * u
+    assert np.linalg.norm(x) < 5e-3
+    assert np.linalg.norm(v - final) < 2e-2
+
+
+@given(VECTORS, VECTORS, VECTORS, EXPONENTS)
+def test_both_forms_turn_alike(r, v, w, k):
+    if min(map(np.linalg.norm, (r, v, w))) < 0.1:
+        return
+    speed = np.linalg.norm(v)
+    final = speed * np.asarray(w) / np.linalg.norm(w)
+    time = float(np.linalg.norm(r) / speed)
+    u = genex(r, v, time_to_go=time, exponent=k, final_velocity=final)
+    u -= (u @ v) / speed**2 * np.asarray(v)
+    turn = genex_turn(r, v, exponent=k, direction=w)
+    assert np.allclose(u, turn, rtol=1e-8, atol=1e-8)
+
+
+def test_wrong_gain_is_noticed():
+    """With k + 2 for k + 3 the law is not optimal."""
+    r, v = [3.0, 1.0, 0.0], [1.0, 0.0, 0.0]
+    wrong = 4.0 * (np.array(r) - 2.0 * np.array(v)) / 4.0
+    assert not np.allclose(wrong, optimal(r, v, 2.0, 2.0))
+    assert np.allclose(genex(r, v, time_to_go=2, exponent=2), optimal(r, v, 2.0, 2.0))
+
+
+def test_straight_flight_takes_distance_over_speed():
+    flight = fly(Vehicle(2.0, 1.0), start=[3, 4, 0], heading=[-3, -4, 0], target=TARGET)
+    assert flight.final_time == pytest.approx(2.5, abs=1e-12)
+    assert np.abs(flight.accelerations).max() < 1e-9
+    assert flight.direct_from == 0
+    assert not flight.within_range
+
+
+@pytest.mark.parametrize(
+    "vehicle", [guidance.FIRST_FIT, guidance.SECOND_FIT, guidance.THIRD_FIT]
+)
+def test_speed_is_constant_and_acceleration_normal(vehicle):
+    flight = fly(vehicle, start=X0, heading=EAST, target=TARGET)
+    speed = np.linalg.norm(flight.velocities, axis=1)
+    assert np.allclose(speed, vehicle.speed, rtol=1e-12)
+    along = np.sum(flight.accelerations * flight.velocities, axis=1)
+    assert np.abs(along).max() < 1e-12
+
+
+def test_compiled_law_is_genex():
+    for vehicle in (guidance.FIRST_FIT, guidance.THIRD_FIT):
+        flight = fly(vehicle, start=X0, heading=EAST, target=TARGET)
+        sight = -np.array(X0) * vehicle.speed / np.linalg.norm(X0)
+        final = None if vehicle.arrival == "free" else sight
+        for i in (0, 500, 1000):
+            r, v = -flight.positions[i], flight.velocities[i]
+            time = float(np.linalg.norm(r)) / vehicle.speed
+            u = genex(
+                r, v, time_to_go=time, exponent=vehicle.exponent, final_velocity=final
+            )
+            u -= (u @ v) / (v @ v) * v
+            assert np.allclose(flight.accelerations[i], u, rtol=1e-9, atol=1e-12)
+
+
+def test_step_is_second_order():
+    """Position after 100 s: halving the step divides the error by four."""
+    where = []
+    for step in (0.4, 0.2, 0.1, 0.05):
+        vehicle = Vehicle(1.224, 2.0, step=step)
+        flight = fly(vehicle, start=X0, heading=EAST, target=TARGET)
+        where.append(flight.positions[round(100 / step)])
+    errors = [np.linalg.norm(a - b) for a, b in itertools.pairwise(where)]
+    assert 3.5 < errors[0] / errors[1] < 4.5
+    assert 3.5 < errors[1] / errors[2] < 4.5
+    assert errors[2] < 1e-4
+
+
+def test_heading_error_closes_as_theory_says():
+    """Free arrival: dR/dt = -V cos d and sin d is proportional to R^(k + 2)."""
+    flight = fly(Vehicle(1.224, 2.0, step=0.02), start=X0, heading=EAST, target=TARGET)
+    r, v = -flight.positions, flight.velocities
+    R = np.linalg.norm(r, axis=1)
+    sine = np.linalg.norm(np.cross(r, v), axis=1) / (R * 1.224)
+    ratio = sine / R**4
+    keep = R > 50.0
+    assert np.allclose(ratio[keep], ratio[0], rtol=1e-4)
+
+
+def test_waypoints_switch_at_the_middle_and_at_the_range():
+    route = [[0, 0, 0], [10, 0, 0], [20, 0, 0], [30, 0, 0]]
+    flight = fly(
+        Vehicle(1.0, 1.0, step=0.1),
+        start=[0, 0, 0],
+        heading=EAST,
+        target=[40.0, 1.0, 0.0],
+        waypoints=route,
+        switch_range=22.0,
+    )
+    first = flight.positions[flight.direct_from]
+    assert flight.within_range
+    assert 21.8 < np.linalg.norm(first - [40, 1, 0]) < 22.0
+    assert np.abs(flight.positions[: flight.direct_from, 1]).max() < 1e-12
+    early = fly(
+        Vehicle(1.0, 1.0, step=0.1),
+        start=[0, 0, 0],
+        heading=EAST,
+        target=[40.0, 1.0, 0.0],
+        waypoints=route[:2],
+    )
+    assert not early.within_range
+    assert 5.0 < early.positions[early.direct_from, 0] < 5.2
+
+
+def test_a_flight_that_never_arrives_is_an_error():
+    with pytest.raises(RuntimeError, match="has not arrived after 10 s"):
+        fly(Vehicle(1, 1), start=X0, heading=EAST, target=TARGET, max_time=10)
+
+
+def test_exact_arrival_does_not_divide_by_zero():
+    flight = fly(Vehicle(2.0, 1.0, step=0.5), start=[0, 0, 0], heading=EAST,
+                 target=[4.0, 0.0, 0.0])  # fmt: skip
+    assert np.isfinite(flight.accelerations).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"speed": 0.0}, "speed"),
+        ({"exponent": -1.0}, "exponent"),
+        ({"arrival": "any"}, "arrival"),
+        ({"step": 0.0}, "step"),
+    ],
+)
+def test_bad_vehicle(change, name):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of Vehicle"):
+        Vehicle(**{"speed": 1.0, "exponent": 1.0, **change})

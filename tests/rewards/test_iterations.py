@@ -1,0 +1,120 @@
+"""Counts of Theorems 4 and 6: exact values, oracles, and mutants that must fail."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dplib.privacy.gaussian import kappa_sigma
+from dplib.rewards import iterations
+
+FIG4 = {"eta": 1e-8, "discount": 0.99}
+
+
+def test_counts_of_figure_four_and_of_the_grid():
+    assert iterations.sweeps([1, 10], **FIG4).tolist() == [2888, 3117]
+    assert iterations.sweeps(5, **FIG4) == 3048
+    assert iterations.sweeps_from_zero(5, **FIG4) == 2521
+
+
+@given(
+    st.floats(0.01, 100.0),
+    st.floats(1e-6, 1.0),
+    st.sampled_from([0.3, 0.5, 0.9, 0.99]),
+)
+def test_the_count_from_zero_is_the_least_for_a_single_state(R, eta, discount):
+    K = int(iterations.sweeps_from_zero(R, eta=eta, discount=discount))
+    error = R * discount**K / (1 - discount)
+    assert error <= eta / 2 * (1 + 1e-9)
+    if K > 0:
+        assert error / discount >= eta / 2 * (1 - 1e-9)
+    assert iterations.sweeps(R, eta=eta, discount=discount) >= K
+
+
+def test_a_looser_count_is_not_the_least():
+    # Mutant: one sweep more would pass the first half of the test above.
+    K = int(iterations.sweeps_from_zero(1.0, eta=0.25, discount=0.5)) + 1
+    assert Fraction(1, 2) ** (K - 1) * 2 <= Fraction(1, 8)
+
+
+@pytest.mark.parametrize("version", ["restored", "log"])
+@pytest.mark.parametrize("pairs", [1, 2, 3, 8, 10, 100, 256])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
+def test_repaired_bounds_hold_exactly(version, pairs, epsilon):
+    sigma = kappa_sigma(sensitivity=1.0, epsilon=epsilon, delta=0.1)
+    rewards = np.full(pairs, -1.0)
+    value, error = iterations.expected_sweeps(rewards, sigma=sigma, **FIG4)
+    size = {"sigma": sigma, "n_agents": 1, "pairs": pairs, "version": version}
+    bound = iterations.excess_bound(1.0, **size, **FIG4)
+    assert value - 2888 + error <= bound
+
+
+@pytest.mark.parametrize(
+    ("pairs", "value", "bound"),
+    [(1, 3081.5, 2889), (2, 3139.4, 3107), (8, 3197.9, 3196)],
+)
+def test_theorem_six_fails_as_printed(pairs, value, bound):
+    sigma = kappa_sigma(sensitivity=1.0, epsilon=0.1, delta=0.1)
+    rewards = np.ones(pairs)
+    exact, error = iterations.expected_sweeps(rewards, sigma=sigma, **FIG4)
+    assert abs(exact - value) < 0.2
+    printed = iterations.excess_bound(1.0, sigma=sigma, n_agents=1, pairs=pairs, **FIG4)
+    assert printed + 2888 == bound
+    assert exact - error > bound
+
+
+def test_log_version_with_the_printed_ceilings():
+    sigma = kappa_sigma(sensitivity=1.0, epsilon=1.0, delta=0.1)
+    size = {"sigma": sigma, "n_agents": 2, "pairs": 256, "version": "log"}
+    assert 256 * iterations.excess_bound(1.0, **size, **FIG4) == 41216
+    assert 256 * iterations.excess_bound(10.0, **size, **FIG4) == 8704
+
+
+def test_expectation_agrees_with_sampling():
+    # Within 6 standard errors: fails by chance less often than once in 10^8.
+    rewards, sigma = np.array([1.0, -2.0, 0.5, 0.0]), 1.5
+    size = {"eta": 0.01, "discount": 0.9}
+    rng = np.random.default_rng(7)
+    noisy = rewards + sigma * rng.standard_normal((40_000, 4))
+    sample = iterations.sweeps(np.abs(noisy).max(axis=1), **size)
+    value, _ = iterations.expected_sweeps(rewards, sigma=sigma, **size)
+    error = sample.std() / math.sqrt(sample.size)
+    assert abs(sample.mean() - value) < 6 * error
+    # Mutant: half the noise is told apart.
+    half, _ = iterations.expected_sweeps(rewards, sigma=sigma / 2, **size)
+    assert abs(sample.mean() - half) > 6 * error
+
+
+def test_many_sweeps_go_in_blocks():
+    size = {"eta": 1e-8, "discount": 0.999}
+    value, bound = iterations.expected_sweeps([1.0, 1.0], sigma=1e-6, **size)
+    count = int(iterations.sweeps(1.0, **size))
+    assert abs(value - count) < 1
+    assert count > 3 * 4096
+    assert bound < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"largest": 0.0}, "'largest' parameter of sweeps_real"),
+        ({"largest": "1"}, "'largest' parameter of sweeps_real"),
+        ({"eta": 0.0}, "'eta' parameter of sweeps_real"),
+        ({"discount": 1.0}, "'discount' parameter of sweeps_real"),
+    ],
+)
+def test_arguments_are_checked(change, words):
+    arguments = {"largest": 1.0, "eta": 0.1, "discount": 0.5} | change
+    with pytest.raises((TypeError, ValueError), match=words):
+        iterations.sweeps(arguments.pop("largest"), **arguments)
+
+
+def test_other_arguments_are_checked():
+    size = {"sigma": 1.0, "n_agents": 1, "pairs": 2, **FIG4}
+    with pytest.raises(ValueError, match="'version' parameter of excess_bound"):
+        iterations.excess_bound(1.0, **size, version="tight")
+    with pytest.raises(ValueError, match="'rewards' parameter of expected_sweeps"):
+        iterations.expected_sweeps([], sigma=1.0, **FIG4)

@@ -1,0 +1,171 @@
+"""Waypoints: moves, rewards, routes, and Example 3 from end to end."""
+
+import numpy as np
+import pytest
+
+from dplib.mdp.policy_iteration import modified_policy_iteration
+from dplib.privacy.gaussian import kappa_sigma
+from dplib.rewards import guidance
+from dplib.rewards.waypoint_flights import (
+    TOLERANCE,
+    VANISHING,
+    Scenario,
+    fly_route,
+    fly_routes,
+    private_routes,
+    watch,
+)
+from dplib.rewards.waypoints import (
+    ACTIONS,
+    DESIGNS,
+    READINGS,
+    Grid,
+    grid_moves,
+    paper_grid,
+    reward_table,
+    route,
+    waypoint_mdp,
+)
+from dplib.rng import stream
+
+GRID = paper_grid()
+GOAL = GRID.state(GRID.goal)
+TO_TARGET = ACTIONS.index("to target")
+
+
+def normals(samples):
+    return stream(7, "waypoints").standard_normal((samples, 400, 5))
+
+
+def test_moves_by_coordinates():
+    places = GRID.positions()
+    for reading in READINGS:
+        moves = grid_moves(GRID, reading=reading)
+        shift = places[moves] - places[:, None]
+        inside = np.abs(shift[:, :4]).sum(axis=2) > 0
+        assert inside.sum() == 4 * 400 - 4 * 20  # at walls a move changes nothing
+        assert np.allclose(shift[inside[:, 0], 0], [0, 10, 0])
+        assert np.allclose(shift[inside[:, 1], 1], [0, -10, 0])
+        assert np.allclose(shift[inside[:, 2], 2], [200 / 19, 0, 0])
+        assert np.allclose(shift[inside[:, 3], 3], [-200 / 19, 0, 0])
+    assert np.all(grid_moves(GRID, reading="jump")[:, 4] == GOAL)
+    assert np.all(grid_moves(GRID, reading="stay")[:, 4] == np.arange(400))
+
+
+def test_rewards_of_all_designs():
+    places = GRID.positions()
+    away = np.hypot(places[:, 0], places[:, 1])
+    for design in DESIGNS:
+        table = reward_table(GRID, design=design, goal_reward=50.0)
+        assert table[GOAL, TO_TARGET] == 50.0
+        assert table.max() == 50.0
+        assert np.delete(table.ravel(), GOAL * 5 + 4).max() <= 0
+    table = reward_table(GRID, design="distance", goal_reward=5.0, toll=0.5)
+    assert np.allclose(table[:, 0], -away / 20)
+    assert np.allclose(np.delete(table[:, 4], GOAL),
+                       np.delete(-away / 20 - 0.5 * away, GOAL))  # fmt: skip
+    line = reward_table(GRID, design="cross-track", goal_reward=5.0)[:, 0]
+    assert line[GRID.state(GRID.start)] == pytest.approx(-1.0)
+    assert line[GOAL] == pytest.approx(-1.0)
+
+
+def test_optimal_value_in_closed_form():
+    """Flat: 24 moves at -1, then R for ever (reading stay)."""
+    model = waypoint_mdp(GRID, reading="stay", discount=0.95)
+    table = reward_table(GRID, design="flat", goal_reward=50.0)
+    plan = modified_policy_iteration(model, table, tolerance=TOLERANCE)
+    exact = -(1 - 0.95**24) / 0.05 + 0.95**24 * 50 / 0.05
+    assert plan.values[GRID.state(GRID.start)] == pytest.approx(exact, abs=1e-6)
+
+
+def test_route_ends_at_to_target_or_closes_a_circle():
+    policy = np.full(400, ACTIONS.index("east"))
+    policy[GRID.state((3, 7))] = TO_TARGET
+    found = route(GRID, policy)
+    assert found.ends == "to target"
+    assert len(found.states) == 4
+    policy[GRID.state((3, 7))] = ACTIONS.index("west")
+    found = route(GRID, policy)
+    assert found.ends == "loop"
+    assert len(found.states) == 4
+    policy[GRID.state(GRID.start)] = ACTIONS.index("west")  # the wall
+    found = route(GRID, policy)
+    assert found.ends == "loop"
+    assert len(found.states) == 1
+
+
+def test_without_privacy_routes_are_shortest():
+    for design in DESIGNS:
+        table = reward_table(GRID, design=design, goal_reward=50.0)
+        for found in private_routes(
+            GRID, table, normals(3), sigma=VANISHING, discount=0.95, reading="stay"
+        ):
+            assert found.ends == "to target"
+            assert found.states[-1] == GOAL
+            assert len(found.states) == 1 + 19 + 5
+
+
+def test_noise_is_common_to_all_levels_and_matters():
+    table = reward_table(GRID, design="distance", goal_reward=50.0)
+    draws = normals(10)
+
+    def of(sigma):
+        found = private_routes(
+            GRID, table, draws, sigma=sigma, discount=0.95, reading="stay"
+        )
+        return [r.states.tolist() for r in found]
+
+    sigma = kappa_sigma(sensitivity=1.0, epsilon=0.2, delta=0.1)
+    assert of(sigma) == of(sigma)
+    assert of(sigma) != of(VANISHING)
+    assert of(sigma) != of(sigma / 2)  # half the noise is noticed
+    shifted = private_routes(
+        GRID, 2 * table, draws, sigma=2 * sigma, discount=0.95, reading="stay"
+    )
+    assert [r.states.tolist() for r in shifted] == of(sigma)  # only the ratio counts
+
+
+def test_direct_flight_and_no_route_are_the_same():
+    scenario, vehicle = Scenario(), guidance.FIRST_FIT
+    here = route(GRID, np.full(400, TO_TARGET))
+    one, none = (fly_route(vehicle, scenario, GRID, r) for r in (here, None))
+    assert np.array_equal(one.positions, none.positions)
+    assert watch(scenario, one).distance > scenario.switch_range
+
+
+def test_privacy_is_off_within_the_range():
+    scenario = Scenario()
+    table = reward_table(GRID, design="flat", goal_reward=50.0)
+    routes = private_routes(
+        GRID, table, normals(5), sigma=VANISHING, discount=0.95, reading="stay"
+    )
+    for found in routes:
+        flight = fly_route(guidance.SECOND_FIT, scenario, GRID, found)
+        far = np.linalg.norm(flight.positions, axis=1)
+        assert flight.within_range
+        assert far[flight.direct_from] < 80.0 <= far[flight.direct_from - 1]
+
+
+def test_outcomes_equal_flights_one_by_one():
+    scenario, vehicle = Scenario(), guidance.FIRST_FIT
+    table = reward_table(GRID, design="flat", goal_reward=5.0)
+    routes = private_routes(
+        GRID, table, normals(6), sigma=5.0, discount=0.95, reading="stay"
+    )
+    out = fly_routes(vehicle, scenario, GRID, routes * 2)
+    single = [
+        watch(scenario, fly_route(vehicle, scenario, GRID, r)).distance for r in routes
+    ]
+    assert np.array_equal(out.distances, single * 2)
+    assert np.array_equal(out.waypoints[:6], [r.states.size for r in routes])
+
+
+def test_arguments():
+    with pytest.raises(ValueError, match="'reading' parameter of grid_moves"):
+        grid_moves(GRID, reading="fly")
+    with pytest.raises(ValueError, match="'design' parameter of reward_table"):
+        reward_table(GRID, design="steep", goal_reward=1.0)
+    with pytest.raises(ValueError, match="'policy' parameter of route"):
+        route(GRID, np.full(400, 5))
+    with pytest.raises(ValueError, match="'east' parameter of Grid"):
+        Grid(np.array([1.0, 0.0]), np.arange(2.0), 0.0, (0, 0), (1, 1))

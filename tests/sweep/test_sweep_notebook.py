@@ -1,0 +1,154 @@
+"""Notebooks that a sweep can run, and keys that change with what decides a row."""
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+import tiny_sweep
+
+from dplib import provenance
+from dplib.sweep import notebook as notebooks
+from dplib.sweep.errors import SweepError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_notebook_is_read_without_outputs(tmp_path):
+    path = tiny_sweep.write(tmp_path / "chapter")
+    found = notebooks.read(path)
+    assert found.name == "chapter/tiny"
+    assert found.folder == path.parent
+    assert len(found.cells) == 3
+    assert [p.name for p in found.parameters] == ["a", "n", "word", "wait"]
+    assert notebooks.read(path.with_suffix("")).version == found.version
+
+
+@pytest.fixture
+def batch(tmp_path, monkeypatch):
+    """A book that holds one notebook of ours, as it is edited."""
+    source = ROOT / "notebooks" / "truthful" / "07_batch.md"
+    copy = tmp_path / "notebooks" / "truthful" / source.name
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(source.read_bytes())
+    (tmp_path / "dplib").symlink_to(ROOT / "dplib")
+    monkeypatch.setattr(notebooks, "_LIBRARY", tmp_path / "dplib")
+    return notebooks.read("truthful/07_batch")
+
+
+def test_a_notebook_of_the_book_is_found_by_its_name(batch):
+    assert batch.name == "truthful/07_batch"
+    assert [p.name for p in batch.parameters][:2] == ["epsilon", "B"]
+
+
+def text_of(path, change):
+    found = nbformat.read(path, as_version=4)
+    change(found)
+    path.write_text(nbformat.writes(found), encoding="utf-8")
+
+
+def test_what_no_sweep_can_run_is_refused(tmp_path):
+    def refused(message, path):
+        with pytest.raises(SweepError, match=message):
+            notebooks.read(path)
+
+    refused("There is no notebook 'none/at_all'", "none/at_all")
+    refused("There is no notebook", tmp_path)
+    broken = tmp_path / "broken.ipynb"
+    broken.write_text("{}")
+    refused("cannot be read", broken)
+    broken.write_bytes(b"\xff")
+    refused("cannot be read", broken)
+    bare = tiny_sweep.write(tmp_path, parameters=None, name="bare")
+    refused("must have one cell tagged 'parameters'. Got 0", bare)
+    odd = tiny_sweep.write(tmp_path, "if True print(1)", name="odd")
+    refused("A cell of .* is not Python", odd)
+    computed = tiny_sweep.write(tmp_path, parameters="n = 2 * 3", name="computed")
+    refused("must hold plain literals", computed)
+
+    def tag(notebook):
+        notebook.cells[1].metadata["tags"] = ["injected-parameters"]
+
+    path = tiny_sweep.write(tmp_path, name="executed")
+    text_of(path, tag)
+    refused("what a run left", path)
+    (tmp_path / "helper.py").write_text("x = 1")
+    path = tiny_sweep.write(tmp_path, "from helper import x", name="helped")
+    refused("imports 'helper', which lies beside it", path)
+
+
+def test_a_pair_whose_files_hold_other_code_is_refused(tmp_path):
+    import jupytext
+
+    path = tiny_sweep.write(tmp_path)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata["jupytext"] = {"formats": "ipynb,md:myst"}
+    text = jupytext.writes(notebook, fmt="md:myst")
+    path.with_suffix(".md").write_text(text)
+    assert notebooks.read(path).version == notebooks.read(tmp_path / "tiny.md").version
+    path.with_suffix(".md").write_text(text.replace("n == 13", "n == 14"))
+    with pytest.raises(SweepError, match="hold other code"):
+        notebooks.read(path)
+
+
+def version(tmp_path, *cells, parameters=tiny_sweep.PARAMETERS):
+    path = tiny_sweep.write(tmp_path, *cells, parameters=parameters)
+    return notebooks.read(path).version
+
+
+def test_the_version_changes_with_code_and_defaults_only(tmp_path):
+    before = version(tmp_path, "x = 1")
+    assert version(tmp_path, "x  =  1  # one") == before
+    assert version(tmp_path, "x = 2") != before
+    changed = tiny_sweep.PARAMETERS.replace("n = 3", "n = 4")
+    assert version(tmp_path, "x = 1", parameters=changed) != before
+    told = tiny_sweep.PARAMETERS.replace("an integer", "another word")
+    assert version(tmp_path, "x = 1", parameters=told) == before
+    magic = version(tmp_path, "%cd a\nx = 1")
+    assert version(tmp_path, "%cd b\nx = 1") != magic
+
+
+def test_the_version_changes_with_the_library_that_is_reached(tmp_path, monkeypatch):
+    library = tmp_path / "dplib"
+    library.mkdir()
+    (library / "__init__.py").write_text("")
+    (library / "used.py").write_text("x = 1\n")
+    (library / "other.py").write_text("y = 1\n")
+    monkeypatch.setattr(notebooks, "_LIBRARY", library)
+    cells = ("from dplib import used",)
+    before = notebooks.code_version(cells)
+    (library / "other.py").write_text("y = 22\n")
+    assert notebooks.code_version(cells) == before
+    (library / "used.py").write_text("x = 1  # the same, told at length\n")
+    assert notebooks.code_version(cells) == before
+    (library / "used.py").write_text("x = 2222\n")
+    assert notebooks.code_version(cells) != before
+
+
+def test_a_batch_notebook_does_not_reach_the_driver(batch):
+    reached = provenance.reached("\n".join(batch.cells), ROOT / "dplib")
+    assert "dplib.sweep.rows" in reached
+    assert not any(
+        name.startswith("dplib.sweep.") and name != "dplib.sweep.rows"
+        for name in reached
+    )
+
+
+def test_the_key_of_a_point_is_version_values_and_files(tmp_path):
+    point = {"a": 0.5, "n": 1, "file": ""}
+    key = notebooks.point_key("v", point, tmp_path)
+    assert key == notebooks.point_key("v", dict(reversed(point.items())), tmp_path)
+    others = [
+        notebooks.point_key("w", point, tmp_path),
+        *(
+            notebooks.point_key("v", point | change, tmp_path)
+            for change in ({"a": 0.25}, {"n": 2}, {"n": 1.0}, {"file": "team.yml"})
+        ),
+    ]
+    (tmp_path / "team.yml").write_text("one")
+    others.append(notebooks.point_key("v", point | {"file": "team.yml"}, tmp_path))
+    (tmp_path / "team.yml").write_text("two")
+    others.append(notebooks.point_key("v", point | {"file": "team.yml"}, tmp_path))
+    assert len({key, *others}) == 1 + len(others)
+    long = notebooks.point_key("v", {"file": "x" * 5000}, tmp_path)
+    assert json.loads(f'"{long}"') == long

@@ -1,0 +1,132 @@
+"""Results get into the folder whole or not at all, and damaged ones do not count."""
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from dplib.sweep import lock, store
+from dplib.sweep.errors import SweepError
+
+POINT = {"a": 0.1, "n": 3}
+
+
+@pytest.fixture
+def place(tmp_path):
+    return store.Store(tmp_path / "out", "f" * 64)
+
+
+def write(place, x=1 / 3):
+    place.write_result("k", POINT, store.Result(({"x": x},), {"seconds": 1.0}))
+
+
+def test_a_result_is_read_back_to_the_last_bit(place):
+    write(place)
+    assert place.result("k", POINT).rows == ({"x": 1 / 3},)
+    assert place.result("other", POINT) is None
+
+
+def test_a_result_of_another_point_does_not_count(place):
+    write(place)
+    assert place.result("k", {**POINT, "n": 4}) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda _: "",
+        lambda text: text.replace("0.3333", "0.4333"),
+        lambda text: text.replace('"n": 3', '"n": 4'),
+        lambda _: "[]",
+        lambda _: "{}",
+        lambda _: '"text"',
+    ],
+)
+def test_a_damaged_result_does_not_count(place, damage):
+    write(place)
+    path = place.path("results", "k")
+    path.write_text(damage(path.read_text()))
+    assert place.result("k", POINT) is None
+    write(place)
+    assert place.result("k", POINT) is not None
+
+
+def test_a_folder_in_the_place_of_a_result_does_not_count(place):
+    place.path("results", "k").mkdir(parents=True)
+    assert place.result("k", POINT) is None
+    with pytest.raises(OSError, match="directory"):
+        write(place)
+    assert [p.name for p in place.path("results", "k").parent.iterdir()] == ["k.json"]
+
+
+def test_a_result_takes_the_place_of_a_failure(place):
+    failure = store.Failure("failed", "unlucky", "all of it", {"seconds": 1.0})
+    place.write_failure("k", POINT, failure)
+    assert place.failure("k") == failure
+    write(place)
+    assert place.failure("k") is None
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "x.txt"
+    store.write_atomically(path, "old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            store.write_atomically(path, "new" * 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_is_forced_to_disk_before_it_is_renamed(tmp_path, monkeypatch):
+    done = []
+    for name, function in (("fsync", os.fsync), ("replace", os.replace)):
+        monkeypatch.setattr(
+            os, name, lambda *a, n=name, f=function: done.append(n) or f(*a)
+        )
+    path_type = type(tmp_path)
+    rename = path_type.replace
+    monkeypatch.setattr(
+        path_type, "replace", lambda *a: done.append("rename") or rename(*a)
+    )
+    store.write_atomically(tmp_path / "x.txt", "new")
+    kept = [name for name in done if name in ("fsync", "rename")]
+    assert kept == ["fsync", "rename", "fsync"]
+
+
+def test_only_what_the_dead_left_is_cleaned(place):
+    write(place)
+    folder = place.folder / "results"
+    host = store._HOST
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    gone = [f".k.json~{host}~{dead.pid}~0123.part", ".strange.part"]
+    stay = [f".k.json~{host}~{os.getpid()}~0123.part", ".k.json~elsewhere~1~01.part"]
+    for name in gone + stay:
+        (folder / name).write_text("half")
+    (place.folder / "running").mkdir()
+    place.path("running", "k").write_text("somewhere")
+    store.clean(place)
+    assert sorted(p.name for p in folder.iterdir()) == sorted(["k.json", *stay])
+    assert place.running(["k"]) == []
+
+
+def test_one_driver_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "_PATIENCE", 0.1)
+    assert not lock.held(tmp_path)
+    with lock.locked(tmp_path):
+        assert lock.held(tmp_path)
+        with (
+            pytest.raises(SweepError, match=f"in use by process {os.getpid()} on"),
+            lock.locked(tmp_path),
+        ):
+            pass
+    assert not lock.held(tmp_path)
+    with lock.locked(tmp_path):
+        pass
