@@ -42,6 +42,7 @@ from nbclient.exceptions import (
 )
 
 from dplib import ledger, provenance
+from dplib.whole_files import write_atomically
 
 __all__ = [
     "ENVIRONMENT",
@@ -316,16 +317,10 @@ def key(notebook: Any, name: str, root: Path) -> str:
 
 
 def _write(path: Path, text: str) -> bool:
-    """Write aside, then rename; return whether the file changed."""
-    data = text.encode("utf-8")
-    if path.is_file() and path.read_bytes() == data:
+    """Write a file, whole or not at all; return whether it changed."""
+    if path.is_file() and path.read_bytes() == text.encode("utf-8"):
         return False
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        aside.write_bytes(data)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+    write_atomically(path, text)
     return True
 
 

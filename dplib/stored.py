@@ -81,7 +81,6 @@ __all__ = [
     "load_definition",
     "main",
     "status",
-    "table_text",
 ]
 
 Cell = str | int | float
@@ -244,21 +243,6 @@ def load_definition(path: Path) -> Definition:
 
 
 # -- tables ----------------------------------------------------------------
-
-
-def table_text(header: Sequence[str], rows: Sequence[Row]) -> str:
-    r"""Return a table as CSV; floats as the shortest text that reads back the same.
-
-    Examples
-    --------
-    >>> table_text(("seed", "error"), [(1, 0.1), (2, 3.0)])
-    'seed,error\n1,0.1\n2,3.0\n'
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(map(_texts, rows))
-    return out.getvalue()
 
 
 def _texts(row: Sequence[Cell]) -> tuple[str, ...]:

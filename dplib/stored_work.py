@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import importlib.metadata
 import json
 import multiprocessing
 import os
@@ -43,24 +42,13 @@ from dplib.stored import (
     load,
     load_definition,
     status,
-    table_text,
 )
+from dplib.whole_files import table_text, versions, write_atomically
 
-__all__ = ["produce", "recertify", "write_atomically"]
+__all__ = ["produce", "recertify"]
 
 _ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 _VERSIONED = ("numpy", "scipy", "numba")
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is, at every moment, the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with aside.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
 
 
 # -- single tasks ----------------------------------------------------------
@@ -209,11 +197,10 @@ def _folder(root: Path, definition: Definition) -> Path:
 
 
 def _provenance() -> dict[str, Any]:
-    versions = {name: importlib.metadata.version(name) for name in _VERSIONED}
     return {
         "date": datetime.date.today().isoformat(),
         "machine": f"{platform.system()} {platform.machine()}",
-        "versions": {"python": platform.python_version(), **versions},
+        "versions": versions(_VERSIONED),
     }
 
 

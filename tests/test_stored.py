@@ -102,13 +102,6 @@ def test_serial_and_parallel_runs_write_the_same_table(book):
     assert table(book) == serial
 
 
-def test_floats_are_written_in_full():
-    rows = [("a", 1, 0.1), ("b", -2, 1e-300), ("c", 3, 1 / 3)]
-    lines = stored.table_text(("name", "n", "x"), rows).splitlines()
-    assert lines[1] == "a,1,0.1"
-    assert [float(line.split(",")[2]) for line in lines[1:]] == [r[2] for r in rows]
-
-
 def test_asking_for_what_is_not_there_says_what_is(book):
     got = made(book)
     with pytest.raises(StoredError, match="no column 'x'; there are variant, run"):

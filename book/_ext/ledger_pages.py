@@ -19,6 +19,7 @@ two disagree the build warns in one sentence (an error under ``-W``).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class LedgerBlock(nodes.General, nodes.Element):
     """A place on a page; becomes HTML once the addresses of pages are known."""
 
 
-class LedgerDirective(SphinxDirective):
+class LedgerDirective(SphinxDirective, ABC):
     """What the directives share: the snapshot, and the files a page depends on."""
 
     def run(self) -> list[nodes.Node]:
@@ -51,9 +52,9 @@ class LedgerDirective(SphinxDirective):
             self.env.note_dependency(str(path))
         return self.fill()
 
+    @abstractmethod
     def fill(self) -> list[nodes.Node]:
         """Return the nodes of the page."""
-        raise NotImplementedError
 
     def section(self, name: str, title: str, *content: nodes.Node) -> nodes.section:
         """Return a section, which the page's own table of contents will list."""

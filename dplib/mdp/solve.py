@@ -231,6 +231,10 @@ def change_limit(
 ) -> float:
     """Return the largest change at which a rule may stop."""
     if stopping == "residual":
+        step = rounding * (1.0 - model.discount)  # of one backup
+        if not tolerance > 2.0 * step:
+            must = f"above {2.0 * step:.3g}, twice the rounding of a backup here"
+            check.fail("tolerance", where, must, tolerance)
         return tolerance
     if not tolerance > 2.0 * rounding:
         must = f"above {2.0 * rounding:.3g}, twice the rounding error here"

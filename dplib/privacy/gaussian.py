@@ -19,6 +19,7 @@ bits, see `dplib.privacy.laplace`.
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -108,7 +109,8 @@ def kappa_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float:
     check.positive("sensitivity", sensitivity, "kappa_sigma")
     check.positive("epsilon", epsilon, "kappa_sigma")
     delta = _below_half(delta, "kappa_sigma")
-    return float(sensitivity) * _kappa(float(epsilon), delta) / (2.0 * float(epsilon))
+    rule = 0.5 * _kappa(float(epsilon), delta) / float(epsilon)
+    return _deviation(float(sensitivity) * rule, sensitivity, "kappa_sigma")
 
 
 def analytic_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float:
@@ -164,11 +166,7 @@ def analytic_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float
     root = optimize.brentq(excess, low, high, xtol=1e-14, rtol=1e-14)
     while excess(root) > 0.0:
         root -= 1e-13
-    sigma = float(sensitivity) / math.exp(root)
-    if not math.isfinite(sigma):
-        must = "small enough for a finite deviation"
-        check.fail("sensitivity", where, must, sensitivity)
-    return sigma
+    return _deviation(float(sensitivity) / math.exp(root), sensitivity, where)
 
 
 def classic_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float:
@@ -218,7 +216,7 @@ rule is proved private (analytic_sigma has no such limit). Got 10.0 instead.
         check.fail("epsilon", where, must, epsilon)
     check.unit_interval("delta", delta, where)
     rule = math.sqrt(2.0 * (math.log(1.25) - math.log(delta))) / float(epsilon)
-    return float(sensitivity) * rule
+    return _deviation(float(sensitivity) * rule, sensitivity, where)
 
 
 def group_sensitivity(*, sensitivity: float, entries: int) -> float:
@@ -233,7 +231,7 @@ def group_sensitivity(*, sensitivity: float, entries: int) -> float:
     sensitivity : float
         Sensitivity to one entry, positive.
     entries : int
-        Number of entries that change, 1 or more.
+        Number of entries that change, from 1 to 2^53.
 
     Returns
     -------
@@ -246,8 +244,9 @@ def group_sensitivity(*, sensitivity: float, entries: int) -> float:
     6.0
     """
     check.positive("sensitivity", sensitivity, "group_sensitivity")
-    entries = check.integer("entries", entries, "group_sensitivity", low=1)
-    return float(sensitivity) * math.sqrt(entries)
+    entries = check.integer("entries", entries, "group_sensitivity", low=1, high=2**53)
+    whole = float(sensitivity) * math.sqrt(entries)
+    return _deviation(whole, sensitivity, "group_sensitivity")
 
 
 def gaussian_mechanism(
@@ -268,12 +267,25 @@ def gaussian_mechanism(
     value = real_array("value", value, where)
     check.positive("sigma", sigma, where)
     check.instance("rng", rng, where, np.random.Generator)
-    return np.asarray(value + float(sigma) * rng.standard_normal(value.shape))
+    with np.errstate(over="ignore"):
+        noisy = np.asarray(value + float(sigma) * rng.standard_normal(value.shape))
+    if not np.all(np.isfinite(noisy)):
+        check.fail("sigma", where, "small enough for finite noisy values", sigma)
+    return noisy
 
 
 def _kappa(epsilon: float, delta: float) -> float:
     quantile = -float(special.ndtri(delta))
-    return quantile + math.hypot(quantile, math.sqrt(2.0 * epsilon))
+    # sqrt(2 epsilon), without the product that may overflow.
+    return quantile + math.hypot(quantile, 2.0 * math.sqrt(0.5 * epsilon))
+
+
+def _deviation(value: float, sensitivity: float, where: str) -> float:
+    """Return a deviation, refused where floats no longer hold its digits."""
+    if not sys.float_info.min <= value < math.inf:
+        must = "neither too large nor too small for a float (choose other units)"
+        check.fail("sensitivity", where, must, sensitivity)
+    return value
 
 
 def _below_half(delta: float, where: str) -> float:

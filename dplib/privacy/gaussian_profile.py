@@ -113,6 +113,10 @@ def gaussian_epsilon(*, sensitivity: float, sigma: float, delta: float) -> float
     """
     where = "gaussian_epsilon"
     ratio = _ratio(sensitivity, sigma, where)
+    if ratio > 1e8:
+        # There epsilon is above 1e15, and half a unit in its last place is not small.
+        must = "at most 1e8 times 'sigma'"
+        check.fail("sensitivity", where, must, sensitivity)
     delta = check.probability("delta", delta, where)
     if delta == 0.0:
         return math.inf
@@ -127,6 +131,8 @@ def gaussian_epsilon(*, sensitivity: float, sigma: float, delta: float) -> float
         return 0.0
     # The first term of the curve alone gives an upper end in closed form.
     high = ratio * (ratio / 2.0 - float(special.ndtri(delta * (1.0 - 1e-10))))
+    while excess(high) > 0.0:  # rounding, where epsilon is huge
+        high += 1e-13 * (1.0 + high)
     root = float(optimize.brentq(excess, 0.0, high, xtol=1e-14, rtol=1e-14))
     while excess(root) > 0.0:
         root += 1e-13 * (1.0 + root)

@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import integrate, special
 
 from dplib import check
+from dplib.privacy._numeric import real_array
 from dplib.rewards.tables import action_counts
 
 __all__ = [
@@ -348,13 +349,7 @@ def value_loss_bound(max_error: ArrayLike, *, discount: float) -> FloatArray:
     array([0., 4.])
     """
     where = "value_loss_bound"
-    must = "an array of non-negative finite numbers"
-    errors = check.entries("max_error", max_error, where, must)
-    if errors.dtype.kind not in "iuf":
-        check.fail("max_error", where, must, max_error, TypeError)
-    errors = errors.astype(np.float64)
-    if not np.all(np.isfinite(errors)) or np.any(errors < 0.0):
-        check.fail("max_error", where, must, max_error)
+    errors = real_array("max_error", max_error, where, low=0.0)
     discount = check.unit_interval("discount", discount, where)
     return np.asarray(2.0 * errors / (1.0 - discount))
 

@@ -32,16 +32,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
-from dplib import check
+from dplib import check, strict_yaml
 from dplib.mdp.factored import FactoredMDP
 from dplib.mdp.gridworld import ACTIONS, SLIP_LAWS, gridworld
 from dplib.rewards.examples import Example
@@ -85,26 +83,6 @@ class RewardFile:
     epsilon: tuple[float, ...]
 
 
-class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, except that a key given twice is an error."""
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen: set[Any] = set()
-    for key_node, _ in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        at = f"line {key_node.start_mark.line + 1}"
-        if not isinstance(key, Hashable):
-            raise RewardFileError(f"{at}: a field's name must be a word.")
-        if key in seen:
-            raise RewardFileError(f"{at}: the field {key!r} is given twice.")
-        seen.add(key)
-    return loader.construct_mapping(node, deep=True)
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-
-
 @dataclass(frozen=True)
 class _Part:
     """A mapping of the file, with the words that find it."""
@@ -118,7 +96,9 @@ class _Part:
     ) -> _Part:
         """Return the mapping, checked to have the fields it may have."""
         if not isinstance(raw, dict):
-            raise RewardFileError(f"{place}: must be a mapping of fields. Got {raw!r}.")
+            raise RewardFileError(
+                f"{place}: must be a mapping of fields. Got {strict_yaml.shown(raw)}."
+            )
         part = cls(place, raw)
         known = (*required, *optional.split())
         for field in raw:
@@ -131,11 +111,9 @@ class _Part:
         return part
 
     def fail(self, field: str, must: str, got: object) -> NoReturn:
-        shown = got if isinstance(got, str) else repr(got)
-        shown = " ".join(shown.split())
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
-        raise RewardFileError(f"{self.place}: '{field}' must be {must}. Got {shown}.")
+        text = got if isinstance(got, str) else strict_yaml.shown(got)
+        text = " ".join(text.split())[:80]
+        raise RewardFileError(f"{self.place}: '{field}' must be {must}. Got {text}.")
 
     def number(
         self, field: str, low: float = -1e6, high: float = 1e6, got: object = None
@@ -196,15 +174,7 @@ def read_rewards(path: str | Path) -> RewardFile:
         check.fail("path", "read_rewards", "a path", path, TypeError)
     path = Path(path)
     file = path.name
-    if not path.is_file():
-        raise RewardFileError(f"{file}: there is no such file.")
-    try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-    except RewardFileError as error:
-        raise RewardFileError(f"{file}: {error}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise RewardFileError(f"{file}: this is not YAML: {why}.") from None
+    raw = strict_yaml.load(path, RewardFileError)
     whole = _Part.of(file, raw, ("discount", "agents", "rewards", "privacy"))
     discount = whole.number("discount", 0.01, 0.9999)
     names: list[str] = []

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dplib import check
+from dplib.privacy._numeric import real_array
 from dplib.rewards.accuracy import accuracy_factor, log_bound
 
 __all__ = [
@@ -290,13 +291,9 @@ def _up(x: FloatArray) -> IntArray:
 
 
 def _largest(largest: ArrayLike, where: str) -> FloatArray:
-    must = "an array of positive finite numbers"
-    R = check.entries("largest", largest, where, must)
-    if R.dtype.kind not in "iuf":
-        check.fail("largest", where, must, largest, TypeError)
-    R = R.astype(np.float64)
-    if not np.all(np.isfinite(R)) or not np.all(R > 0.0):
-        check.fail("largest", where, must, largest)
+    R = real_array("largest", largest, where, low=0.0)
+    if not np.all(R > 0.0):
+        check.fail("largest", where, "an array of positive finite numbers", largest)
     return R
 
 

@@ -24,10 +24,11 @@ from dplib.sweep import report, table
 from dplib.sweep.errors import SweepError
 from dplib.sweep.lock import held, locked
 from dplib.sweep.notebook import Notebook, point_key, read
-from dplib.sweep.points import Point, checked
+from dplib.sweep.points import Point, checked, describe
 from dplib.sweep.report import Report, State
-from dplib.sweep.store import Failure, Result, Store, clean, write_atomically
+from dplib.sweep.store import Failure, Result, Store, clean
 from dplib.sweep.worker import Task, provenance
+from dplib.whole_files import write_atomically
 
 __all__ = ["Request", "last_request", "request", "status", "sweep"]
 
@@ -196,7 +197,10 @@ def _work(
     """Run tasks; raise if nothing more will go."""
     from dplib.sweep import engine
 
-    number = {key: n for n, key in enumerate(before.keys, start=1)}
+    # By their values: numbers change with what is asked for.
+    names = dict(
+        zip(before.keys, map(describe, report.varied(before.points)), strict=True)
+    )
     done = sum(state.word == "done" for state in before.states)
     with (
         engine.connected(scheduler, workers, most=len(tasks)) as client,
@@ -210,7 +214,7 @@ def _work(
                 failure = Failure("lost", outcome.message, "", provenance())
                 task.store.write_failure(task.key, task.point, failure)
             log(
-                f"point {number[task.key]}: {outcome.state} in {outcome.seconds:.1f} s "
+                f"point {names[task.key]}: {outcome.state} in {outcome.seconds:.1f} s "
                 f"on {outcome.machine or '?'} {outcome.message}".rstrip()
             )
             advance(outcome.state)

@@ -100,11 +100,8 @@ def from_csv(path: Path) -> list[dict[str, object]]:
     try:
         # utf-8-sig: spreadsheets begin a file with a mark, which is no part of a name.
         text = path.read_bytes().decode("utf-8-sig")
-        lines = [
-            (number, line)
-            for number, line in enumerate(csv.reader(io.StringIO(text, "")), start=1)
-            if line
-        ]
+        reader = csv.reader(io.StringIO(text, ""), strict=True)
+        lines = [(number, line) for number, line in enumerate(reader, start=1) if line]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SweepError(f"The points of {path} cannot be read: {error}.") from None
     if len(lines) < 2:

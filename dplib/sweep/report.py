@@ -13,7 +13,7 @@ from typing import Any
 
 from dplib.sweep.parameters import Value
 from dplib.sweep.points import Point, describe
-from dplib.sweep.table import table_text
+from dplib.whole_files import table_text
 
 __all__ = [
     "Report",

@@ -3,7 +3,7 @@
 ::
 
     runs/NAME/
-      table.csv              the rows of all finished points, in the points' order
+      table.csv              the rows of what was last asked for, in its order
       points.csv             one line a point: state, seconds, message
       request.json           the points that were last asked for
       log.txt                what happened when
@@ -23,24 +23,18 @@ count, and the point is run again.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import socket
-import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dplib.sweep.parameters import Value
+from dplib.whole_files import abandoned, write_atomically
 
-__all__ = ["Failure", "Result", "Store", "clean", "write_atomically"]
-
-_HOST = socket.gethostname().replace("~", "-")
-_DAY = 86_400.0
+__all__ = ["Failure", "Result", "Store", "clean"]
 
 Row = dict[str, Value]
 
@@ -166,42 +160,6 @@ def _whole(path: Path) -> dict[str, Any] | None:
 # -- files ------------------------------------------------------------------
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is, at every moment, the old one or the new one.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, as on a full disk; the old one is then there still.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Host and process tell `clean` whether somebody is still at it.
-    tail = f"{_HOST}~{os.getpid()}~{uuid.uuid4().hex[:8]}.part"
-    aside = path.with_name(f".{path.name}~{tail}")
-    try:
-        with aside.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise
-    _force(path.parent)
-
-
-def _force(folder: Path) -> None:
-    """Force a folder's entries to disk, where the file system can."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    with contextlib.suppress(OSError):
-        os.fsync(descriptor)
-    os.close(descriptor)
-
-
 def clean(store: Store) -> None:
     """Delete what killed processes left: files written aside, marks of points.
 
@@ -217,23 +175,10 @@ def clean(store: Store) -> None:
             continue
         for entry in os.scandir(folder):
             path = Path(entry.path)
-            if entry.name.endswith(".part") and _abandoned(path):
+            if entry.name.endswith(".part") and abandoned(path):
                 path.unlink(missing_ok=True)
     for mark in (store.folder / "running").glob("*"):
         mark.unlink(missing_ok=True)
 
 
 _KINDS = ("results", "failures", "notebooks")
-
-
-def _abandoned(path: Path) -> bool:
-    try:
-        host, process = path.name.removesuffix(".part").split("~")[-3:-1]
-        if host == _HOST:
-            os.kill(int(process), 0)
-            return False
-        return time.time() - path.stat().st_mtime > _DAY
-    except (ProcessLookupError, ValueError):
-        return True
-    except OSError:  # it lives and is another's; or it is gone
-        return False

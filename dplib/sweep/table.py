@@ -7,31 +7,14 @@ since cells that nobody filled would look like results.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dplib.sweep.parameters import Value
 from dplib.sweep.points import Point
 from dplib.sweep.store import Result
+from dplib.whole_files import table_text
 
-__all__ = ["odd_columns", "table_text", "text_of"]
-
-
-def table_text(header: Sequence[str], lines: Iterable[Sequence[Value]]) -> str:
-    r"""Return a table as CSV; floats as the shortest text that reads back the same.
-
-    Examples
-    --------
-    >>> table_text(("epsilon", "lie"), [(0.1, "none"), (3.0, "a,b")])
-    'epsilon,lie\n0.1,none\n3.0,"a,b"\n'
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    for line in lines:
-        writer.writerow([repr(v) if isinstance(v, float) else str(v) for v in line])
-    return out.getvalue()
+__all__ = ["odd_columns", "text_of"]
 
 
 def odd_columns(results: Sequence[Result | None]) -> dict[int, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import importlib.metadata
 import json
 import platform
 import socket
@@ -22,7 +21,8 @@ from typing import Any
 from dplib.sweep.notebook import code_version, point_key
 from dplib.sweep.parameters import Value
 from dplib.sweep.rows import MIME_TYPE, row
-from dplib.sweep.store import Failure, Result, Row, Store, write_atomically
+from dplib.sweep.store import Failure, Result, Row, Store
+from dplib.whole_files import versions, write_atomically
 
 __all__ = ["Outcome", "Task", "provenance", "rows_of", "run_point"]
 
@@ -81,17 +81,11 @@ class Outcome:
 
 def provenance() -> dict[str, Any]:
     """Return date, machine and versions of this process."""
-    versions = {"python": platform.python_version()}
-    for name in _VERSIONED:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:  # pragma: no cover
-            continue
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}",
         "host": socket.gethostname(),
-        "versions": versions,
+        "versions": versions(_VERSIONED),
     }
 
 

@@ -23,18 +23,15 @@ be, and what it was.
 
 from __future__ import annotations
 
-import re
-import reprlib
-from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
-from dplib import check
+from dplib import check, strict_yaml
+from dplib.strict_yaml import shown
 from dplib.truthful import _limits
 from dplib.truthful.convex import find_slater_point
 from dplib.truthful.problem import Problem, pairwise_constraint
@@ -80,58 +77,6 @@ class Team:
         return self.names.index(name)
 
 
-class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, without what means something else than it looks like.
-
-    A key given twice is an error, and so is a number that YAML 1.1 does not read as
-    decimal: 010 would be 8, 1:30 would be 90.
-    """
-
-
-def _shown(value: object) -> str:
-    """Return at most 80 characters of what was found."""
-    # Lists cut while they are written: aliases can make them of any size.
-    cut = reprlib.Repr()
-    cut.maxlevel, cut.maxstring, cut.maxother = 3, 80, 80
-    shown = " ".join(cut.repr(value).split())
-    return shown if len(shown) <= 80 else shown[:77] + "..."
-
-
-def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
-    text = node.value
-    if not re.fullmatch(
-        r"[-+]?(\d|[1-9]\d*|\d*\.\d*(e[-+]?\d+)?|\.(inf|nan))", text, re.I
-    ):
-        at = f"line {node.start_mark.line + 1}"
-        raise TeamFileError(f"{at}: {text[:40]!r} must be written as a plain decimal.")
-    if node.tag.endswith("float"):
-        return float(loader.construct_yaml_float(node))
-    return int(loader.construct_yaml_int(node))
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen: set[Any] = set()
-    at = f"line {node.start_mark.line + 1}"
-    if not isinstance(node, yaml.MappingNode):  # tagged as what it is not
-        raise TeamFileError(f"{at}: fields must be written as 'name: value'.")
-    for key_node, _ in node.value:
-        at = f"line {key_node.start_mark.line + 1}"
-        if key_node.tag == "tag:yaml.org,2002:merge":
-            raise TeamFileError(f"{at}: '<<' is not read; write the fields out.")
-        key = loader.construct_object(key_node)
-        if not isinstance(key, Hashable):
-            raise TeamFileError(f"{at}: a field's name must be a word.")
-        if key in seen:
-            raise TeamFileError(f"{at}: the field {key!r} is given twice.")
-        seen.add(key)
-    return loader.construct_mapping(node)
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-_Loader.add_constructor("tag:yaml.org,2002:int", _number)
-_Loader.add_constructor("tag:yaml.org,2002:float", _number)
-
-
 @dataclass(frozen=True)
 class _Entry:
     """One entry of one of the two lists, with the words that find it in the file."""
@@ -142,7 +87,7 @@ class _Entry:
 
     def fail(self, field: str, must: str, got: object) -> NoReturn:
         raise TeamFileError(
-            f"{self.file}: {self.name}: '{field}' must be {must}. Got {_shown(got)}."
+            f"{self.file}: {self.name}: '{field}' must be {must}. Got {shown(got)}."
         )
 
     def only(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
@@ -191,17 +136,17 @@ def _entries(raw: dict[str, Any], field: str, file: str) -> list[_Entry]:
     if not isinstance(items, list) or not items:
         raise TeamFileError(
             f"{file}: '{field}' must be a list of at least one entry. "
-            f"Got {_shown(items)}."
+            f"Got {shown(items)}."
         )
     found = []
     for number, item in enumerate(items, start=1):
         name = f"{field.removesuffix('s')} {number}"
         if not isinstance(item, dict):
             raise TeamFileError(
-                f"{file}: {name}: must be a mapping of fields. Got {_shown(item)}."
+                f"{file}: {name}: must be a mapping of fields. Got {shown(item)}."
             )
         if isinstance(item.get("name"), str):
-            name += f" ({_shown(item['name'])[1:-1]})"
+            name += f" ({shown(item['name'])[1:-1]})"
         found.append(_Entry(file, name, item))
     return found
 
@@ -276,30 +221,6 @@ def _matrix(entry: _Entry, n: int) -> tuple[FloatArray, FloatArray, float]:
     return Q, a, entry.number("c", entry.raw["c"])
 
 
-def _loaded(path: Path, file: str) -> Any:
-    """Return what a file holds, or say why it cannot be read."""
-    try:
-        if not path.is_file():
-            raise TeamFileError(f"{file}: there is no such file.")
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-    except OSError as error:
-        reason = str(error.strerror)
-        raise TeamFileError(f"{file[:80]}: cannot be read: {reason}.") from None
-    except UnicodeDecodeError as error:
-        reason = f"Got byte {error.object[error.start]:#04x} at {error.start}"
-        raise TeamFileError(f"{file}: must be text in UTF-8. {reason}.") from None
-    except RecursionError:
-        raise TeamFileError(f"{file}: not YAML: nested too deeply.") from None
-    except TeamFileError as error:
-        said = str(error)
-        prefix = "" if said.startswith(f"{file}: ") else f"{file}: "
-        raise TeamFileError(prefix + said) from None
-    except (yaml.YAMLError, ValueError, KeyError, TypeError) as error:
-        # Values that do not fit their tags, a date that no calendar has.
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise TeamFileError(f"{file}: not YAML: {reason}.") from None
-
-
 def read_team(path: str | Path) -> Team:
     """Return the team that a YAML file describes.
 
@@ -332,12 +253,12 @@ def read_team(path: str | Path) -> Team:
         check.fail("path", "read_team", "a path", path, TypeError)
     path = Path(path)
     file = path.name or str(path)
-    raw = _loaded(path, file)
+    raw = strict_yaml.load(path, TeamFileError)
     if not isinstance(raw, dict) or set(raw) != {"agents", "constraints"}:
         got = list(raw) if isinstance(raw, dict) else raw
         raise TeamFileError(
             f"{file}: must hold the lists 'agents' and 'constraints', nothing else. "
-            f"Got {_shown(got)}."
+            f"Got {shown(got)}."
         )
     names: list[str] = []
     boxes: list[list[float]] = []

@@ -368,3 +368,11 @@ def test_bad_arguments_are_met_with_one_sentence():
         solve_many(model, np.zeros((0, 1, 2)), tolerance=1e-3)
     with pytest.raises(ValueError, match=r"array of shape \(any, 1, 2\)"):
         solve_many(model, r, tolerance=1e-3)
+
+
+def test_a_residual_below_rounding_is_refused_and_not_waited_for():
+    model = MDP([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.nextafter(1.0, 0.0))
+    with pytest.raises(ValueError, match="twice the rounding of a backup"):
+        value_iteration(
+            model, [[1.0, 2.0], [3.0, 4.0]], tolerance=1e-5, stopping="residual"
+        )

@@ -150,3 +150,40 @@ def test_arguments_are_checked():
         gaussian.analytic_sigma(sensitivity=1.0, epsilon=2000.0, delta=0.1)
     with pytest.raises(TypeError, match="'rng' parameter"):
         gaussian.gaussian_mechanism(value=[0.0], sigma=1.0, rng=1)
+
+
+def test_huge_epsilon_does_not_overflow_kappa():
+    value = gaussian.kappa_sigma(sensitivity=1.0, epsilon=1e308, delta=0.1)
+    assert value == pytest.approx(math.sqrt(0.5) * 1e-154, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: gaussian.kappa_sigma(sensitivity=1e308, epsilon=1e-5, delta=1e-300),
+        lambda: gaussian.kappa_sigma(sensitivity=1.0, epsilon=5e-324, delta=0.4),
+        lambda: gaussian.classic_sigma(sensitivity=1e308, epsilon=1e-5, delta=1e-300),
+        lambda: gaussian.analytic_sigma(sensitivity=1e-320, epsilon=500.0, delta=1e-5),
+        lambda: gaussian.group_sensitivity(sensitivity=1e308, entries=4),
+        lambda: gaussian.group_sensitivity(sensitivity=1.0, entries=10**400),
+        lambda: gaussian.gaussian_mechanism(
+            value=[1e308] * 9, sigma=1e308, rng=np.random.default_rng(0)
+        ),
+        lambda: gaussian.gaussian_epsilon(sensitivity=1e12, sigma=1.0, delta=0.9),
+    ],
+)
+def test_what_floats_cannot_hold_is_refused_in_one_sentence(call):
+    with pytest.raises(ValueError, match=r"parameter of .* must .* Got .* instead"):
+        call()
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e5, 1e7, 1e8])
+@pytest.mark.parametrize("delta", [0.9, 0.5, 1e-5, 1e-300])
+def test_epsilon_of_next_to_no_noise_is_found_on_the_private_side(ratio, delta):
+    epsilon = gaussian.gaussian_epsilon(sensitivity=ratio, sigma=1.0, delta=delta)
+    # The first term of the curve gives u²/2 - u Phi^-1(delta). The second one takes
+    # phi/u off a curve that falls by phi/u for each unit of epsilon: 1 less.
+    leading = ratio * (ratio / 2 - special.ndtri(delta))
+    assert epsilon == pytest.approx(leading - 1.0, rel=1e-9, abs=0.05)
+    found = gaussian.gaussian_delta(sensitivity=ratio, sigma=1.0, epsilon=epsilon)
+    assert found <= delta

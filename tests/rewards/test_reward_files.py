@@ -126,7 +126,7 @@ def test_too_large_a_team_is_refused(tmp_path):
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(files.RewardFileError, match="there is no such file"):
         files.read_rewards(tmp_path / "none.yml")
-    with pytest.raises(files.RewardFileError, match="this is not YAML"):
+    with pytest.raises(files.RewardFileError, match="not YAML"):
         read(tmp_path, "a: [")
     with pytest.raises(files.RewardFileError, match="'discount' is given twice"):
         read(tmp_path, "discount: 1\ndiscount: 2\n")
@@ -134,3 +134,11 @@ def test_other_files_are_refused(tmp_path):
         read(tmp_path, "- 1\n")
     with pytest.raises(TypeError, match="'path' parameter of read_rewards"):
         files.read_rewards(3)
+
+
+@pytest.mark.parametrize("text", ["[" * 5000, "a: !!timestamp x", "a: 010"])
+def test_what_yaml_itself_stumbles_on_is_one_sentence(tmp_path, text):
+    path = tmp_path / "mine.yml"
+    path.write_text(text)
+    with pytest.raises(files.RewardFileError, match=r"^mine\.yml: "):
+        files.read_rewards(path)

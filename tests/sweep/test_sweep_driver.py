@@ -170,7 +170,8 @@ def test_points_csv_and_log_tell_point_by_point(notebook):
     assert (lines[0]["number"], lines[0]["a"], lines[0]["n"]) == ("1", "0.1", "1")
     log = (out / "log.txt").read_text()
     assert "4 to run" in log
-    assert "point 3: failed" in log
+    assert "point a=0.1 n=13: failed in" in log  # by its values
+    assert "point a=1e-05 n=13: failed in" in log
 
 
 @pytest.mark.usefixtures("ran")

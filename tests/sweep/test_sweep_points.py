@@ -124,3 +124,10 @@ def test_a_file_and_a_grid_multiply_and_do_not_share_names():
     assert len(found) == 4
     with pytest.raises(ValueError, match=r"that the file lacks\. Got 'a'"):
         points_of.product(rows, {"a": ["1"]})
+
+
+def test_a_file_with_a_broken_quote_is_refused(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text('epsilon,mechanism\n1,"in"put\n')
+    with pytest.raises(SweepError, match="cannot be read"):
+        points_of.from_csv(path)

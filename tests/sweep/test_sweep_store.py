@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from dplib import whole_files
 from dplib.sweep import lock, store
 from dplib.sweep.errors import SweepError
 
@@ -103,7 +104,7 @@ def test_a_write_is_forced_to_disk_before_it_is_renamed(tmp_path, monkeypatch):
 def test_only_what_the_dead_left_is_cleaned(place):
     write(place)
     folder = place.folder / "results"
-    host = store._HOST
+    host = whole_files._HOST
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     gone = [f".k.json~{host}~{dead.pid}~0123.part", ".strange.part"]

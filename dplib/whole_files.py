@@ -1,0 +1,121 @@
+"""Results on disk: files that are whole or absent, tables, and where they come from.
+
+What stored results (`dplib.stored_work`) and sweeps (`dplib.sweep.store`) share. Both
+may be killed at any moment and go on later, so a file is written under another name,
+forced to disk, and renamed: at every moment it is the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import importlib.metadata
+import io
+import os
+import platform
+import socket
+import time
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+__all__ = ["abandoned", "table_text", "versions", "write_atomically"]
+
+_HOST = socket.gethostname().replace("~", "-")
+_DAY = 86_400.0
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that it is, at every moment, the old one or the new one.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file; its folder is made if it is not there.
+    text : str
+        All that it shall hold.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, as on a full disk; the old one is then there still.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Host and process tell `abandoned` whether somebody is still at it.
+    tail = f"{_HOST}~{os.getpid()}~{uuid.uuid4().hex[:8]}.part"
+    aside = path.with_name(f".{path.name}~{tail}")
+    try:
+        with aside.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise
+    _force(path.parent)
+
+
+def _force(folder: Path) -> None:
+    """Force a folder's entries to disk, where the file system can."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    with contextlib.suppress(OSError):
+        os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def abandoned(path: Path) -> bool:
+    """Say whether a file written aside belongs to a process that is gone.
+
+    Those of a process that lives, or of another machine in the last day, are not.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        A file whose name ends in ``.part``, from `write_atomically`.
+    """
+    try:
+        host, process = path.name.removesuffix(".part").split("~")[-3:-1]
+        if host == _HOST:
+            os.kill(int(process), 0)
+            return False
+        return time.time() - path.stat().st_mtime > _DAY
+    except (ProcessLookupError, ValueError):
+        return True
+    except OSError:  # it lives and is another's; or it is gone
+        return False
+
+
+def table_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    r"""Return a table as CSV; floats as the shortest text that reads back the same.
+
+    Examples
+    --------
+    >>> table_text(("epsilon", "lie"), [(0.1, "none"), (3.0, "a,b")])
+    'epsilon,lie\n0.1,none\n3.0,"a,b"\n'
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow([repr(v) if isinstance(v, float) else str(v) for v in row])
+    return out.getvalue()
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """Return the version of Python and of those packages that are installed.
+
+    Examples
+    --------
+    >>> list(versions(["numpy", "no-such-package"]))
+    ['python', 'numpy']
+    """
+    found = {"python": platform.python_version()}
+    for name in packages:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
