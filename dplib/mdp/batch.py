@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
+from dplib import check, limits
 from dplib.mdp.evaluate import evaluate, policy_array
 from dplib.mdp.kernel import Rows, iterate
 from dplib.mdp.model import Model, action_values
@@ -108,10 +108,14 @@ def solve_many(
     where = "solve_many"
     check.instance("model", model, where, Model)
     n, m, gamma = model.n_states, model.n_actions, model.discount
-    r = check.array("rewards", rewards, where, shape=(None, n, m))
+    r = limits.array("rewards", rewards, where, shape=(None, n, m))
     if r.size == 0:
         check.fail("rewards", where, "at least one array of rewards", r.shape)
-    v = np.zeros(n) if start is None else check.array("start", start, where, shape=(n,))
+    v = (
+        np.zeros(n)
+        if start is None
+        else limits.array("start", start, where, shape=(n,))
+    )
     tolerance = check.positive("tolerance", tolerance, where)
     check.member("stopping", stopping, where, STOPPING)
     sweeps = check.integer("sweeps", sweeps, where, low=0)

@@ -56,6 +56,9 @@ SLIP_LAWS = (
 MOVES = ((-1, 0), (1, 0), (0, 1), (0, -1), (0, 0))
 STAY = 4
 
+#: Transitions are an array of five times the square of this, at most.
+MOST_CELLS = 2_500
+
 
 def gridworld(
     rows: int,
@@ -102,6 +105,9 @@ def gridworld(
     where = "gridworld"
     rows = check.integer("rows", rows, where, low=1)
     columns = check.integer("columns", columns, where, low=1)
+    if rows * columns > MOST_CELLS:
+        must = f"fewer: the grid may have {MOST_CELLS} cells"
+        check.fail("columns", where, must, columns)
     slip = check.probability("slip", slip, where)
     check.member("law", law, where, SLIP_LAWS)
     blocked = _walls(walls, rows, columns, where)

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import integrate, special
 
-from dplib import check
+from dplib import check, limits
 from dplib.privacy._numeric import real_array
 from dplib.rewards.tables import action_counts
 
@@ -109,7 +109,7 @@ def accuracy_bound(*, sigma: float, n_agents: int, pairs: int) -> float:
     >>> bound == 2 * accuracy_factor(n_agents=1, pairs=8)
     True
     """
-    sigma = check.positive("sigma", sigma, "accuracy_bound")
+    sigma = limits.positive("sigma", sigma, "accuracy_bound")
     return sigma * accuracy_factor(n_agents=n_agents, pairs=pairs)
 
 
@@ -137,7 +137,7 @@ def log_bound(*, sigma: float, n_agents: int, pairs: int) -> float:
     3.0753
     """
     where = "log_bound"
-    sigma = check.positive("sigma", sigma, where)
+    sigma = limits.positive("sigma", sigma, where)
     n, pairs = _size(n_agents, pairs, where)
     return sigma * math.sqrt(2.0 * math.log(2.0 * pairs) / n)
 
@@ -215,7 +215,7 @@ def sidak_bound(*, sigma: float, n_agents: int, pairs: int) -> float:
     4.502
     """
     where = "sidak_bound"
-    sigma = check.positive("sigma", sigma, where)
+    sigma = limits.positive("sigma", sigma, where)
     n, pairs = _size(n_agents, pairs, where)
     return sigma / math.sqrt(n) * independent_maximum(pairs)[0]
 
@@ -262,8 +262,11 @@ def sampled_maxima(
     where = "sampled_maxima"
     counts = action_counts(actions, where)
     n_states = check.integer("n_states", n_states, where, low=1)
-    sigma = check.positive("sigma", sigma, where)
+    sigma = limits.positive("sigma", sigma, where)
     samples = check.integer("samples", samples, where, low=1)
+    if samples * n_states * max(counts) > limits.ENTRIES:
+        must = f"fewer: at most {limits.ENTRIES} entries at a time"
+        check.fail("samples", where, must, samples)
     check.instance("rng", rng, where, np.random.Generator)
     # Means over agents, of the largest and of the smallest entry in every state.
     top, bottom = np.zeros((samples, n_states)), np.zeros((samples, n_states))
@@ -311,8 +314,8 @@ def epsilon_for_accuracy(
     8.429
     """
     where = "epsilon_for_accuracy"
-    ratio = check.positive("factor", factor, where) * check.positive("b", b, where)
-    ratio /= check.positive("accuracy", accuracy, where)
+    ratio = limits.positive("factor", factor, where) * limits.positive("b", b, where)
+    ratio /= limits.positive("accuracy", accuracy, where)
     delta = check.unit_interval("delta", delta, where)
     if delta >= 0.5:
         check.fail("delta", where, "strictly between 0 and 1/2", delta)
@@ -350,10 +353,13 @@ def value_loss_bound(max_error: ArrayLike, *, discount: float) -> FloatArray:
     """
     where = "value_loss_bound"
     errors = real_array("max_error", max_error, where, low=0.0)
+    if np.any(errors > limits.LARGEST):
+        must = f"an array of numbers up to {limits.LARGEST:g} (choose other units)"
+        check.fail("max_error", where, must, max_error)
     discount = check.unit_interval("discount", discount, where)
     return np.asarray(2.0 * errors / (1.0 - discount))
 
 
 def _size(n_agents: int, pairs: int, where: str) -> tuple[int, int]:
-    n = check.integer("n_agents", n_agents, where, low=1)
-    return n, check.integer("pairs", pairs, where, low=1)
+    n = check.integer("n_agents", n_agents, where, low=1, high=10**6)
+    return n, check.integer("pairs", pairs, where, low=1, high=10**150)

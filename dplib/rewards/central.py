@@ -29,7 +29,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplib import check
+from dplib import check, limits
 from dplib.privacy import gaussian
 from dplib.privacy._numeric import Floats
 from dplib.rewards.noise_law import NoiseLaw, covariance_matrix
@@ -227,7 +227,7 @@ def matched(
 
 def _shift(law: NoiseLaw, bound: float, change: str, where: str) -> float:
     check.instance("law", law, where, NoiseLaw)
-    check.positive("bound", bound, where)
+    limits.positive("bound", bound, where)
     check.member("change", change, where, CHANGES)
     mu = appearances(law.actions)
     scale = float(bound) / law.n_agents

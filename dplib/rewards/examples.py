@@ -82,7 +82,7 @@ def example_one(
     Parameters
     ----------
     n_agents : int
-        Number of agents N, 1 or more.
+        Number of agents N, 1 to 16.
     p : float
         Probability that an action does what is meant. The paper does not give it.
     discount : float
@@ -114,7 +114,7 @@ def example_one(
     array([ 5.,  2.,  2., -1.])
     """
     where = "example_one"
-    N = check.integer("n_agents", n_agents, where, low=1)
+    N = check.integer("n_agents", n_agents, where, low=1, high=16)
     r_max = check.finite("r_max", r_max, where)
     table = np.full((2**N, 2), ELSE)
     table[-1, 0] = r_max

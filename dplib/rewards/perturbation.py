@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
+from dplib import check, limits
 from dplib.rewards.noise_law import NoiseLaw
 from dplib.rewards.tables import action_counts, joint_reward, reward_tables
 
@@ -92,6 +92,9 @@ def standard_draw(
     n = check.integer("n_states", n_states, where, low=1)
     m = math.prod(action_counts(actions, where))
     samples = check.integer("samples", samples, where, low=1)
+    if samples * n * m > limits.ENTRIES:
+        must = f"fewer: at most {limits.ENTRIES} entries at a time"
+        check.fail("samples", where, must, samples)
     check.instance("rng", rng, where, np.random.Generator)
     entries = rng.standard_normal((samples, n, m))
     return StandardDraw(entries, rng.standard_normal((samples, n)))
@@ -238,9 +241,9 @@ def perturb_tables(
     if isinstance(sigma, Sequence):
         if len(sigma) != len(arrays):
             check.fail("sigma", where, "one deviation for every agent", sigma)
-        scales = [check.positive("sigma", one, where) for one in sigma]
+        scales = [limits.positive("sigma", one, where) for one in sigma]
     else:
-        scales = [check.positive("sigma", sigma, where)] * len(arrays)
+        scales = [limits.positive("sigma", sigma, where)] * len(arrays)
     return tuple(
         np.asarray(table + scale * rng.standard_normal(table.shape))
         for table, scale in zip(arrays, scales, strict=True)

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from dplib import check
+from dplib import check, limits
 
 __all__ = [
     "gap",
@@ -107,7 +107,7 @@ def survival_upper_bound(rewards: ArrayLike, *, top: int, sigma: float) -> float
     >>> survival_upper_bound([0.0, 0.0], top=1, sigma=1.0)
     0.5
     """
-    sigma = check.positive("sigma", sigma, "survival_upper_bound")
+    sigma = limits.positive("sigma", sigma, "survival_upper_bound")
     width = gap(rewards, top=top)
     return float(special.ndtr(width / (math.sqrt(2.0) * sigma)))
 
@@ -139,7 +139,7 @@ def theorem5_bound(rewards: ArrayLike, *, top: int, bottom: int, sigma: float) -
     >>> theorem5_bound([0.0, 0.0, 9.0], top=1, bottom=1, sigma=1.0)
     0.5
     """
-    values = check.array("rewards", rewards, "theorem5_bound", shape=(None,))
+    values = limits.array("rewards", rewards, "theorem5_bound", shape=(None,))
     return min(
         survival_upper_bound(values, top=top, sigma=sigma),
         survival_upper_bound(-values, top=bottom, sigma=sigma),
@@ -172,7 +172,7 @@ def survival(rewards: ArrayLike, *, top: int, sigma: float) -> tuple[float, floa
     >>> abs(value - 1 / 3) <= bound < 1e-11
     True
     """
-    sigma = check.positive("sigma", sigma, "survival")
+    sigma = limits.positive("sigma", sigma, "survival")
     high, low = _split(rewards, top, "survival")
     # In deviations. Equal rewards are counted, not repeated.
     tops, n_top = np.unique(high / sigma, return_counts=True)
@@ -222,7 +222,7 @@ def survival_lower_bound(rewards: ArrayLike, *, top: int, sigma: float) -> float
     >>> round(survival_lower_bound([9.0] + 99 * [0.0], top=1, sigma=2.0), 3)
     0.93
     """
-    sigma = check.positive("sigma", sigma, "survival_lower_bound")
+    sigma = limits.positive("sigma", sigma, "survival_lower_bound")
     high, low = _split(rewards, top, "survival_lower_bound")
     differences = np.subtract.outer(high, low) / (math.sqrt(2.0) * sigma)
     by_pairs = float(special.log_ndtr(differences).sum())
@@ -232,8 +232,8 @@ def survival_lower_bound(rewards: ArrayLike, *, top: int, sigma: float) -> float
         return -float(above + special.log_ndtr((c - low) / sigma).sum())
 
     # Log-concave in c, so one search finds the best; any c would be a bound.
-    limits = (low[-1] - 40.0 * sigma, high[0] + 40.0 * sigma)
-    best = optimize.minimize_scalar(minus_log, bounds=limits, method="bounded")
+    ends = (low[-1] - 40.0 * sigma, high[0] + 40.0 * sigma)
+    best = optimize.minimize_scalar(minus_log, bounds=ends, method="bounded")
     return math.exp(max(by_pairs, -float(best.fun)))
 
 
@@ -269,7 +269,7 @@ def gap_for_survival(*, probability: float, others: int, sigma: float) -> float:
     where = "gap_for_survival"
     wanted = check.unit_interval("probability", probability, where)
     others = check.integer("others", others, where, low=1, high=10**7)
-    sigma = check.positive("sigma", sigma, where)
+    sigma = limits.positive("sigma", sigma, where)
     if wanted <= 1.0 / (others + 1):
         must = f"above {1.0 / (others + 1)}, the chance without any gap"
         check.fail("probability", where, must, probability)
@@ -305,7 +305,7 @@ def sigma_for_survival(*, probability: float, others: int, width: float) -> floa
     >>> round(most, 2)
     1.6
     """
-    width = check.positive("width", width, "sigma_for_survival")
+    width = limits.positive("width", width, "sigma_for_survival")
     return width / gap_for_survival(probability=probability, others=others, sigma=1.0)
 
 
@@ -322,7 +322,7 @@ def _standard_gap(wanted: float, others: int) -> float:
 
 def _split(rewards: ArrayLike, top: int, where: str) -> tuple[FloatArray, FloatArray]:
     """Return the top entries and the others, both ascending."""
-    values = np.sort(check.array("rewards", rewards, where, shape=(None,)))
+    values = np.sort(limits.array("rewards", rewards, where, shape=(None,)))
     if values.size < 2:
         check.fail("rewards", where, "two rewards or more", values.tolist())
     top = check.integer("top", top, where, low=1, high=values.size - 1)

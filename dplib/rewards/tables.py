@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
+from dplib import check, limits
 from dplib.privacy.adjacency import Adjacency
 
 __all__ = [
@@ -105,7 +105,7 @@ def reward_tables(
         shape: tuple[int | None, ...] = (None,) * axes
         if arrays:
             shape = (*arrays[0].shape[:-1], None)
-        arrays.append(check.array("tables", table, where, shape=shape))
+        arrays.append(limits.array("tables", table, where, shape=shape))
         if arrays[-1].size == 0:
             check.fail("tables", where, "tables with at least one entry", table)
     return arrays
@@ -166,7 +166,7 @@ def reward_vector(table: ArrayLike) -> FloatArray:
     >>> reward_vector([[1, 2], [3, 4]])
     array([1., 2., 3., 4.])
     """
-    return check.array("table", table, "reward_vector", shape=(None, None)).ravel()
+    return limits.array("table", table, "reward_vector", shape=(None, None)).ravel()
 
 
 def adjacent(
@@ -202,7 +202,7 @@ def adjacent(
     False
     """
     one, two = (reward_tables(x, "adjacent", batched=False) for x in (first, second))
-    check.positive("bound", bound, "adjacent")
+    limits.positive("bound", bound, "adjacent")
     if [table.shape for table in one] != [table.shape for table in two]:
         shapes = [table.shape for table in two]
         check.fail("second", "adjacent", "of the shapes of 'first'", shapes)
@@ -237,7 +237,7 @@ def entry_adjacency(bound: float) -> Adjacency:
             "other entries, and all other agents' tables, are equal"
         ),
         norm="l1",
-        radius=check.positive("bound", bound, "entry_adjacency"),
+        radius=limits.positive("bound", bound, "entry_adjacency"),
     )
 
 
@@ -286,7 +286,7 @@ def joint_sensitivity(actions: Sequence[int], *, bound: float) -> float:
     >>> joint_sensitivity([4] * 5, bound=1.0)
     3.2
     """
-    check.positive("bound", bound, "joint_sensitivity")
+    limits.positive("bound", bound, "joint_sensitivity")
     largest = max(appearances(actions))
     return float(bound) * math.sqrt(largest) / len(actions)
 
@@ -299,7 +299,7 @@ def paper_sensitivity(actions: Sequence[int], *, bound: float) -> float:
     >>> paper_sensitivity([4] * 5, bound=1.0)
     51.2
     """
-    check.positive("bound", bound, "paper_sensitivity")
+    limits.positive("bound", bound, "paper_sensitivity")
     return float(bound) * max(appearances(actions)) / len(actions)
 
 
@@ -342,7 +342,7 @@ def enumerated_sensitivity(actions: Sequence[int], *, bound: float) -> float:
     >>> enumerated_sensitivity([4, 2], bound=1.0)
     1.0
     """
-    check.positive("bound", bound, "enumerated_sensitivity")
+    limits.positive("bound", bound, "enumerated_sensitivity")
     counts = action_counts(actions, "enumerated_sensitivity")
     largest = 0.0
     for i, count in enumerate(counts):

@@ -16,8 +16,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check
-from dplib.truthful import _limits
+from dplib import check, limits
 from dplib.truthful.problem import (
     Problem,
     constraints,
@@ -182,7 +181,7 @@ def solve_convex(
     """
     where = "solve_convex"
     check.instance("problem", problem, where, Problem)
-    alpha = _limits.nonnegative("alpha", alpha, where)
+    alpha = limits.nonnegative("alpha", alpha, where)
     check.member("solver", solver, where, SOLVERS)
     x = cp.Variable(problem.n_states)
     box, values = _box_and_values(problem, x)

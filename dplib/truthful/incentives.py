@@ -28,8 +28,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
-from dplib.truthful import _limits
+from dplib import check, limits
 from dplib.truthful.constants import diameter, objective_lipschitz
 from dplib.truthful.problem import (
     Problem,
@@ -193,7 +192,7 @@ def beta(
     """
     check.instance("problem", problem, "beta", Problem)
     where = "beta"
-    epsilon = _limits.positive("epsilon", epsilon, where)
+    epsilon = limits.positive("epsilon", epsilon, where)
     check.member("reading", reading, where, READINGS)
     point = _slater(problem, slater, where)
     rho, lam = lemma8_bounds(problem, point), lemma7_bounds(problem, point)

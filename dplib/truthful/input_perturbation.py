@@ -34,10 +34,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
+from dplib import check, limits
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.laplace import laplace_scale
-from dplib.truthful import _limits
 from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.kernel import Draws
 from dplib.truthful.noise import trajectory_radius
@@ -103,7 +102,7 @@ def constraint_bias(problem: Problem, *, scale: float) -> FloatArray:
     array([64., 64., 64., 64.])
     """
     check.instance("problem", problem, "constraint_bias", Problem)
-    scale = _limits.nonnegative("scale", scale, "constraint_bias")
+    scale = limits.nonnegative("scale", scale, "constraint_bias")
     return np.asarray(scale**2 * np.trace(problem.Q, axis1=1, axis2=2))
 
 

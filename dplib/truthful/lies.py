@@ -34,8 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
-from dplib.truthful import _limits
+from dplib import check, limits
 from dplib.truthful.kkt import certify, polish, residual
 from dplib.truthful.problem import (
     Problem,
@@ -187,7 +186,7 @@ def pinned_saddle(
     check.instance("problem", problem, "pinned_saddle", Problem)
     still = pinned(problem, i, report)
     mine = agent(problem, i)
-    start = _limits.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
+    start = limits.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
     start[mine] = still.lower[mine]
     try:
         x, mu, _ = polish(still, start, mu, 0.0, TOLERANCE)
@@ -319,9 +318,9 @@ def equilibrium(
     check.instance("problem", problem, "equilibrium", Problem)
     where = "equilibrium"
     check.instance("truth", truth, where, SaddlePoint)
-    reported = _limits.array("reported", reported, where, shape=(problem.n_states,))
-    mu = _limits.array("mu", mu, where, shape=(problem.n_constraints,))
-    error = _limits.nonnegative("error", error, where)
+    reported = limits.array("reported", reported, where, shape=(problem.n_states,))
+    mu = limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    error = limits.nonnegative("error", error, where)
     mine = agent(problem, i)
     report = reported[mine].copy()
     q, own = _respond(problem, i, reported, mu)

@@ -26,10 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check
+from dplib import check, limits
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.laplace import laplace_scale
-from dplib.truthful import _limits
 from dplib.truthful.constants import constraint_lipschitz, gradient_lipschitz
 from dplib.truthful.problem import Problem
 
@@ -77,13 +76,13 @@ class NoiseScales:
 
     def __post_init__(self) -> None:
         where = "NoiseScales"
-        b = _limits.array("b", self.b, where, shape=(None,))
+        b = limits.array("b", self.b, where, shape=(None,))
         if b.size == 0 or np.any(b < 0.0):
             check.fail("b", where, "one number >= 0 for each of N >= 1 agents", self.b)
-        b_g = _limits.nonnegative("b_g", self.b_g, where)
+        b_g = limits.nonnegative("b_g", self.b_g, where)
         for name, scale in [("b_g", b_g), *(("b", one) for one in b)]:
             if scale > 0.0:  # losses divide by it
-                _limits.positive(name, float(scale), where)
+                limits.positive(name, float(scale), where)
         object.__setattr__(self, "b_g", b_g)
         object.__setattr__(self, "b", b)
 
@@ -140,7 +139,7 @@ def trajectory_adjacency(B: float) -> Adjacency:
     >>> trajectory_adjacency(3).radius
     3.0
     """
-    radius = _limits.positive("B", B, "trajectory_adjacency")
+    radius = limits.positive("B", B, "trajectory_adjacency")
     return Adjacency(
         name="one agent's trajectory",
         unit="one agent's reported states at all times; the others' are equal",
@@ -165,7 +164,7 @@ def trajectory_radius(adjacency: Adjacency, where: str) -> float:
     check.instance("adjacency", adjacency, where, Adjacency)
     if adjacency.norm != "l1":
         check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
-    return _limits.positive("adjacency.radius", adjacency.radius, where)
+    return limits.positive("adjacency.radius", adjacency.radius, where)
 
 
 def sensitivities(

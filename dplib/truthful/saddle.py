@@ -21,8 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check
-from dplib.truthful import _limits
+from dplib import check, limits
 from dplib.truthful.convex import SOLVERS, find_slater_point, solve_convex
 from dplib.truthful.kkt import certify, forces, polish, residual
 from dplib.truthful.problem import Problem, jacobian, objective
@@ -230,7 +229,7 @@ def regularised_saddle_point(
     """
     where = "regularised_saddle_point"
     check.instance("problem", problem, where, Problem)
-    alpha = _limits.positive("alpha", alpha, where)
+    alpha = limits.positive("alpha", alpha, where)
     tolerance = check.positive("tolerance", tolerance, where)
     if start is not None:
         check.instance("start", start, where, SaddlePoint)

@@ -30,8 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
-from dplib.truthful import _limits
+from dplib import check, limits
 from dplib.truthful.algorithm import StepSizes, record_steps
 from dplib.truthful.kernel import Draws, Rows, advance
 from dplib.truthful.noise import NoiseScales, matching, noise_support
@@ -200,7 +199,7 @@ def checked_draws(problem: Problem, draws: Draws, where: str) -> Draws:
     n, m = problem.n_states, problem.n_constraints
 
     def scales(name: str, sizes: tuple[int, ...]) -> FloatArray:
-        value = _limits.array(
+        value = limits.array(
             f"draws.{name}", getattr(draws, name), where, shape=(None,)
         )
         if value.size not in sizes or (value.size and value.min() < 0.0):
@@ -220,7 +219,7 @@ def checked_draws(problem: Problem, draws: Draws, where: str) -> Draws:
             check.fail(f"draws.{name}", where, must, value)
         return value.astype(np.int64)
 
-    bias = _limits.array("draws.bias", draws.bias, where, shape=(m,))
+    bias = limits.array("draws.bias", draws.bias, where, shape=(m,))
     entries = np.size(draws.scale)
     fitting = Draws(
         reports=scales("reports", (0, n)),
@@ -274,7 +273,7 @@ def run_draws(
         check.instance("sizes", sizes, "run_draws", StepSizes)
     where = "simulate"
     steps = check.integer("steps", steps, where, low=1)
-    radius = _limits.positive("radius", radius, where)
+    radius = limits.positive("radius", radius, where)
     sizes = StepSizes() if sizes is None else sizes
     check.instance("rng", rng, where, np.random.Generator)
     n, m = problem.n_states, problem.n_constraints
@@ -282,7 +281,7 @@ def run_draws(
     x = check.array("x0", start, where, shape=(n,))
     if np.any(x < problem.lower) or np.any(x > problem.upper):
         check.fail("x0", where, "in the box", x.tolist())
-    mu = _limits.array("mu0", np.zeros(m) if mu0 is None else mu0, where, shape=(m,))
+    mu = limits.array("mu0", np.zeros(m) if mu0 is None else mu0, where, shape=(m,))
     if np.any(mu < 0.0) or mu.sum() > radius:
         check.fail("mu0", where, f"non-negative with sum <= {radius}", mu.tolist())
     wanted = checked_record(record, steps, where)

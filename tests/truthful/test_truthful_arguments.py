@@ -61,8 +61,6 @@ def functions() -> Iterator[Callable[..., Any]]:
     for module in pkgutil.iter_modules(room.__path__):
         if module.name.startswith("_"):  # not for readers
             continue
-        if module.name.startswith("_"):
-            continue
         loaded = importlib.import_module(f"dplib.truthful.{module.name}")
         for name in loaded.__all__:
             function = getattr(loaded, name)

@@ -1,9 +1,9 @@
 """How large and how small the numbers of a problem may be.
 
-The room multiplies up to five given numbers (a constraint is quadratic in the states,
-a Lagrangian cubic in states and multipliers) and squares what comes out. A number
-above 1e60 could overflow on the way, and a divisor below 1e-60 too; what then comes out
-is infinite or not a number, or a warning from deep inside. No team needs such numbers:
+Rooms multiply up to five given numbers (a constraint is quadratic in the states, a
+Lagrangian cubic in states and multipliers) and square what comes out. A number above
+1e60 could overflow on the way, and a divisor below 1e-60 too; what then comes out is
+infinite or not a number, or a warning from deep inside. No team needs such numbers:
 they are refused where they are given, and the remedy is another unit.
 """
 
@@ -14,12 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
 
-__all__ = ["LARGEST", "SMALLEST", "array", "nonnegative", "positive"]
+__all__ = ["ENTRIES", "LARGEST", "SMALLEST", "array", "nonnegative", "positive"]
 
 FloatArray = NDArray[np.float64]
 
 #: Largest size of a number, and smallest of one that is divided by.
 LARGEST, SMALLEST = 1e60, 1e-60
+
+#: Most numbers in one array of samples: 8 GB of them.
+ENTRIES = 10**9
 
 
 def array(
