@@ -148,7 +148,8 @@ def known(
     if name not in names:
         near = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean '{near[0]}'?" if near else ", ".join(names)
-        check.fail(name, where, f"in its parameters cell ({hint})", got)
+        must = f"given by names in its parameters cell ({hint})"
+        check.fail("points", where, must, name)
     parameter = parameters[names.index(name)]
     if parameter.kind is None:
         must = "left at its default, which is neither number nor text"

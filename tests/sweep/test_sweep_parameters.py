@@ -140,7 +140,7 @@ def test_every_integer_survives_its_text(value):
 
 def test_a_misspelt_name_is_refused_with_the_nearest():
     parameters = read_cell("epsilon = 0.5\nr_max = 5", "here")
-    with pytest.raises(ValueError, match=r"did you mean 'epsilon'\?.*Got 1 instead"):
+    with pytest.raises(ValueError, match=r"did you mean 'epsilon'\?.*Got 'epsilom'"):
         assignment({"epsilom": 1}, parameters, "here")
     with pytest.raises(TypeError, match="names that are text"):
         assignment({1: 1}, parameters, "here")
