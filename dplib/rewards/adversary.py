@@ -111,7 +111,7 @@ def ballistic_end(
     # s + expm1(-s) cancels for small s; there the series is exact to the last bit.
     weight = np.where(
         s < 1.0e-3,
-        time**2 * (0.5 - s / 6.0 + s**2 / 24.0 - s**3 / 120.0),
+        time**2 * (0.5 - s / 6.0 + s**2 / 24.0 - s**3 / 120.0 + s**4 / 720.0),
         (s + np.expm1(-s)) / decay**2,
     )
     return np.asarray(x + v * time[:, None] + a * weight[:, None])

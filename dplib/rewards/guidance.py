@@ -310,11 +310,11 @@ def fly(
         vehicle.step,
         record,
     )
-    if count < 0:
-        raise RuntimeError(f"fly: the vehicle has not arrived after {limit:g} s.")
-    kept = record[:count].copy()
+    kept = record[: max(count, 1)].copy()
     last = (count - 1) * vehicle.step
     rest = float(np.linalg.norm(aim - kept[-1, :3])) / vehicle.speed
+    if count < 0 or last + rest > limit:
+        raise RuntimeError(f"fly: the vehicle has not arrived after {limit:g} s.")
     return Flight(
         times=np.arange(count, dtype=np.float64) * vehicle.step,
         positions=kept[:, :3],

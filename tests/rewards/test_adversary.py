@@ -1,5 +1,8 @@
 """Adversaries: extrapolation against integration, the rule, and triangulation."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,6 +44,17 @@ def test_small_times_do_not_cancel():
         for t in (0.000999999, 0.001000001)
     ]
     assert edge[1] / edge[0] == pytest.approx((1.000001 / 0.999999) ** 2, rel=1e-8)
+
+
+def test_short_times_against_exact_arithmetic():
+    """s - 1 + exp(-s), to the last bits, by its series in fractions."""
+    for time in (9.999e-4, 3e-4, 1e-5):
+        s = Fraction(time)
+        exact = sum((-s) ** k / math.factorial(k) for k in range(2, 12))
+        end = ballistic_end(
+            np.zeros((1, 3)), np.zeros((1, 3)), [[1, 0, 0]], remaining=[time], decay=1.0
+        )
+        assert end[0, 0] == pytest.approx(float(exact), rel=1e-15, abs=0)
 
 
 def test_constant_speed_is_detected_at_once():
@@ -88,6 +102,21 @@ def test_triangulation_finds_the_target_from_two_accelerations(vehicle):
     # The wrong law does not.
     wrong = triangulate(flight, exponent=vehicle.exponent + 1)
     assert np.linalg.norm(wrong[1:500], axis=1).min() > 5.0
+
+
+def test_triangulation_has_no_guess_where_the_acceleration_grows():
+    flight = fly(
+        guidance.FIRST_FIT,
+        start=X0,
+        heading=EAST,
+        target=TARGET,
+        waypoints=[X0, [-180.0, -50.0, 10.0], [-160.0, 0.0, 10.0]],
+    )
+    size = np.linalg.norm(flight.accelerations, axis=1)
+    grows = np.flatnonzero(size[1:] > size[:-1]) + 1
+    assert grows.size > 0
+    points = triangulate(flight, exponent=guidance.FIRST_FIT.exponent)
+    assert np.isnan(points[grows]).all()
 
 
 def test_triangulation_has_no_guess_without_acceleration():

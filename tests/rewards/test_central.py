@@ -13,6 +13,7 @@ from dplib.rewards.balanced import balanced_output
 from dplib.rewards.central import (
     central_delta,
     central_epsilon,
+    central_log_delta,
     central_shift,
     matched,
     shift_of_change,
@@ -177,6 +178,14 @@ def test_projection_costs_no_privacy():
         for make in (tight_output, projected_output)
     )
     assert tight == pytest.approx(projected, rel=1e-14)
+
+
+@pytest.mark.parametrize("change", ["entry", "team"])
+def test_log_delta_is_the_logarithm_of_delta(change):
+    law = input_noise([3, 2], sigma=1.3)
+    at = {"bound": 2.0, "epsilon": 0.7, "change": change}
+    log_delta = central_log_delta(law, **at)
+    assert math.exp(log_delta) == pytest.approx(central_delta(law, **at), rel=1e-12)
 
 
 def test_arguments_are_checked():

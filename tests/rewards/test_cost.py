@@ -5,6 +5,7 @@ import pytest
 
 from dplib.mdp.evaluate import evaluate
 from dplib.mdp.factored import dense
+from dplib.mdp.policy_iteration import policy_iteration
 from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
 from dplib.rewards.central import central_epsilon
 from dplib.rewards.cost import (
@@ -47,6 +48,22 @@ def test_costs_by_another_route():
         )
         assert found.stays[k] == (policy[1] == 0)
         assert found.largest[k] == (noisy.argmax() == 2)
+
+
+def test_private_policies_are_those_of_an_exact_solver():
+    """A tolerance of a tenth in the values would not do: it costs something."""
+    team = example_two(5.0, discount=0.99)
+    rng = np.random.default_rng(5)
+    draw = standard_draw(256, [5, 5], samples=20, rng=rng)
+    law = arms([5, 5], bound=1.0, epsilon=0.7, delta=0.1)["nominal", "input"]
+    noise = joint_noise(law, draw)
+    found = costs_of_privacy(team, noise)
+    best = optimum(team).values[team.start]
+    for k in range(20):
+        policy = policy_iteration(team.model, team.rewards + noise[k]).policy
+        value = evaluate(team.model, team.rewards, policy)[team.start]
+        cost = 100 * (best - value) / abs(best)
+        assert found.percent[k, 0] == pytest.approx(cost, abs=1e-8)
 
 
 def test_a_constant_for_all_costs_nothing():
@@ -98,6 +115,13 @@ def test_pairs_are_tighter_than_two_samples():
     common = rng.standard_normal(200)
     one, two = common + 0.1 * rng.standard_normal(200), common
     assert paired_estimate(one, two).half < 0.2 * mean_estimate(one).half
+
+
+def test_interval_is_student_s():
+    found = mean_estimate([1.0, 2.0, 4.0], confidence=0.9)
+    # Variance 7/3 over three; t of two degrees, 95 %: 2.919986.
+    assert found.error == pytest.approx(math.sqrt(7 / 9), rel=1e-14)
+    assert found.half == pytest.approx(2.919985580 * math.sqrt(7 / 9), rel=1e-9)
 
 
 def test_intervals_cover_as_often_as_they_say():

@@ -1,11 +1,13 @@
 """Guidance: GENEX against its other forms and optimal control, flights, steps."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import integrate
 
 from dplib.rewards import guidance
 from dplib.rewards.guidance import Vehicle, fly, genex, genex_turn
@@ -156,9 +158,84 @@ def test_waypoints_switch_at_the_middle_and_at_the_range():
     assert 5.0 < early.positions[early.direct_from, 0] < 5.2
 
 
+def test_waypoints_that_are_passed_together_are_left_together():
+    """Beyond 5 km the second is nearer than the first, and the third still nearer."""
+    flight = fly(
+        Vehicle(1.0, 1.0, step=0.3),
+        start=[0, 0, 0],
+        heading=EAST,
+        target=[40.0, 1.0, 0.0],
+        waypoints=[[0, 0, 0], [10, 0, 0], [6, 0, 0]],
+    )
+    assert flight.direct_from == 17
+
+
+@pytest.mark.parametrize("vehicle", [guidance.FIRST_FIT, guidance.THIRD_FIT])
+def test_flight_by_waypoints_against_an_adaptive_integrator(vehicle):
+    """Legs with a free arrival, then the way to the target with the vehicle's own."""
+    fine = dataclasses.replace(vehicle, step=0.02)
+    places = np.array([X0, [-180, -50, 10], [-160, -30, 10], [-150, 0, 10]])
+    flight = fly(fine, start=X0, heading=EAST, target=TARGET, waypoints=places)
+
+    def motion(goal, arrive):
+        def slope(_, y):
+            x, v = y[:3], y[3:]
+            r = np.asarray(goal) - x
+            time = np.linalg.norm(r) / vehicle.speed
+            u = genex(
+                r,
+                v,
+                time_to_go=time,
+                exponent=vehicle.exponent,
+                final_velocity=arrive,
+            )
+            return np.concatenate((v, u - (u @ v) / (v @ v) * v))
+
+        return slope
+
+    y, time = np.concatenate((X0, np.array(EAST) * vehicle.speed)), 0.0
+    for here, there in itertools.pairwise(places):
+
+        def nearer(_, y, here=here, there=there):
+            return np.linalg.norm(y[:3] - there) - np.linalg.norm(y[:3] - here)
+
+        nearer.terminal = True
+        leg = integrate.solve_ivp(
+            motion(there, None),
+            (time, time + 500),
+            y,
+            events=nearer,
+            rtol=1e-10,
+            atol=1e-10,
+        )
+        y, time = leg.y[:, -1], leg.t[-1]
+        n = int(time / fine.step)
+        assert np.linalg.norm(flight.positions[n] - y[:3]) < 2 * 0.02 * vehicle.speed
+    sight = -vehicle.speed * y[:3] / np.linalg.norm(y[:3])
+    arrive = None if vehicle.arrival == "free" else sight
+    last = integrate.solve_ivp(
+        motion(TARGET, arrive), (time, time + 60), y, rtol=1e-10, atol=1e-10
+    )
+    n = round((time + 60) / fine.step)
+    assert abs(flight.direct_from * fine.step - time) < 3 * fine.step
+    assert (
+        np.linalg.norm(flight.positions[n] - last.y[:3, -1]) < 3 * 0.02 * vehicle.speed
+    )
+
+
 def test_a_flight_that_never_arrives_is_an_error():
     with pytest.raises(RuntimeError, match="has not arrived after 10 s"):
         fly(Vehicle(1, 1), start=X0, heading=EAST, target=TARGET, max_time=10)
+
+
+def test_the_longest_time_is_kept_exactly():
+    """Four kilometres at 2 km/s take 2 s."""
+    to = {"start": [0, 0, 0], "heading": EAST, "target": [4.0, 0.0, 0.0]}
+    for step in (0.5, 0.3):
+        vehicle = Vehicle(2.0, 1.0, step=step)
+        assert fly(vehicle, **to, max_time=2.0 + 1e-9).final_time <= 2.0 + 1e-9
+        with pytest.raises(RuntimeError, match="has not arrived"):
+            fly(vehicle, **to, max_time=1.99)
 
 
 def test_exact_arrival_does_not_divide_by_zero():

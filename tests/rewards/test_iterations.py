@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
 from dplib.privacy.gaussian import kappa_sigma
 from dplib.rewards import iterations
@@ -66,6 +67,18 @@ def test_theorem_six_fails_as_printed(pairs, value, bound):
     assert exact - error > bound
 
 
+@pytest.mark.parametrize("n_agents", [1, 2, 5])
+def test_theorem_six_as_it_is_printed(n_agents):
+    """The formula in one line, its root over N."""
+    noise = 1.5 * math.sqrt((1 - 2 / math.pi) * 255 / n_agents)
+    true, private = (
+        math.ceil(math.log(4 * R / (1e-8 * 0.01**2)) / math.log(1 / 0.99))
+        for R in (2.0, 2.0 + noise)
+    )
+    size = {"sigma": 1.5, "n_agents": n_agents, "pairs": 256}
+    assert iterations.excess_bound(2.0, **size, **FIG4) == private + 1 - true
+
+
 def test_log_version_with_the_printed_ceilings():
     sigma = kappa_sigma(sensitivity=1.0, epsilon=1.0, delta=0.1)
     size = {"sigma": sigma, "n_agents": 2, "pairs": 256, "version": "log"}
@@ -86,6 +99,18 @@ def test_expectation_agrees_with_sampling():
     # Mutant: half the noise is told apart.
     half, _ = iterations.expected_sweeps(rewards, sigma=sigma / 2, **size)
     assert abs(sample.mean() - half) > 6 * error
+
+
+def test_expectation_of_very_many_rewards_loses_no_tail():
+    """Of 10^5 the largest is usually above four deviations; summed with no end."""
+    size = {"eta": 0.01, "discount": 0.9}
+    value, bound = iterations.expected_sweeps(np.zeros(100_000), sigma=3.0, **size)
+    t = 0.01 * 0.1**2 / 4 / 0.9 ** np.arange(400)
+    log_inside = special.log_ndtr(t / 3.0) + np.log1p(
+        -special.ndtr(-t / 3.0) / special.ndtr(t / 3.0)
+    )
+    exact = -np.expm1(100_000 * log_inside).sum()
+    assert abs(value - exact) <= bound + 1e-9
 
 
 def test_many_sweeps_go_in_blocks():

@@ -59,6 +59,25 @@ def test_a_rule_without_words_is_about_all(tmp_path):
     assert b[:, 0].tolist() == [7, 7, 9, 9]
 
 
+def test_the_goal_is_the_largest_joint_reward(tmp_path):
+    """More states than actions: state and action must not change places."""
+    raw = small()
+    raw["agents"][0]["grid"]["columns"] = 3
+    raw["rewards"]["rules"] = [{"at": {"a": 2, "b": 1}, "reward": 3}]
+    team = read(tmp_path, raw).example
+    assert team.rewards.shape == (6, 5)
+    assert (team.goal_state, team.goal_action) == (5, 0)
+    assert team.rewards[5, 0] == team.rewards.max()
+
+
+@pytest.mark.parametrize("total", [0.995, 1.005, 1 - 1e-6])
+def test_probabilities_add_up_to_one_within_rounding(tmp_path, total):
+    raw = small()
+    raw["agents"][1]["transitions"][1] = [[0.25, total - 0.25]]
+    with pytest.raises(files.RewardFileError, match="probabilities that add up to 1"):
+        read(tmp_path, raw)
+
+
 def broken(path, value):
     """Return the small file with one place changed; `None` takes the field away."""
     raw = small()

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from dplib.mdp.policy_iteration import modified_policy_iteration
+from dplib.mdp.policy_iteration import modified_policy_iteration, policy_iteration
 from dplib.privacy.gaussian import kappa_sigma
 from dplib.rewards import guidance
+from dplib.rewards.adversary import detect, guesses
 from dplib.rewards.waypoint_flights import (
     TOLERANCE,
     VANISHING,
@@ -67,6 +68,67 @@ def test_rewards_of_all_designs():
     line = reward_table(GRID, design="cross-track", goal_reward=5.0)[:, 0]
     assert line[GRID.state(GRID.start)] == pytest.approx(-1.0)
     assert line[GOAL] == pytest.approx(-1.0)
+
+
+def reward_by_hand(design, x, y, gain):
+    """What a move from (x, y) that gains so many km earns; scale 16 km."""
+    straight = abs(200 * (y + 50) - 50 * (x + 200)) / np.hypot(200, 50)
+    return {
+        "flat": -1,
+        "distance": -np.hypot(x, y) / 16,
+        "progress": gain / 16 - 1,
+        "cross-track": -straight / 16 - 1,
+        "corridor": -abs(y) / 16 - 1,
+    }[design]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_reward_by_hand(design):
+    table = reward_table(GRID, design=design, goal_reward=7.0, scale=16.0, toll=0.25)
+    places = GRID.positions()
+    moves = grid_moves(GRID, reading="stay")
+    for state in range(400):
+        x, y = places[state, :2]
+        for action in range(5):
+            there = places[moves[state, action], :2]
+            gain = np.hypot(x, y) - np.hypot(*there)
+            wanted = reward_by_hand(design, x, y, gain)
+            if action == TO_TARGET:
+                wanted = 7.0 if state == GOAL else wanted - 0.25 * np.hypot(x, y)
+            assert table[state, action] == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [VANISHING, 0.5, 5.0])
+def test_private_routes_are_those_of_exactly_solved_noisy_rewards(sigma):
+    """Twice, half or root two times the noise, or a loose tolerance, is noticed."""
+    model = waypoint_mdp(GRID, reading="stay", discount=0.95)
+    table = reward_table(GRID, design="flat", goal_reward=50.0)
+    draws = normals(4)
+    found = private_routes(
+        GRID, table, draws, sigma=sigma, discount=0.95, reading="stay"
+    )
+    for have, draw in zip(found, draws, strict=True):
+        plan = policy_iteration(model, table + sigma * draw)
+        wanted = route(GRID, plan.policy)
+        assert have.states.tolist() == wanted.states.tolist()
+        assert have.ends == wanted.ends
+
+
+def test_watching_heeds_every_part_of_the_scenario():
+    flight = fly_route(guidance.FIRST_FIT, Scenario(), GRID, None)
+    base = watch(Scenario(), flight)
+    for change in (
+        {"decay": 0.05},
+        {"radius": 2.0},
+        {"in_a_row": 300},
+        {"target": (0.5, 0.0, 0.0)},
+    ):
+        scenario = Scenario(**change)
+        found = watch(scenario, flight)
+        rule = {name: getattr(scenario, name) for name in ("radius", "in_a_row")}
+        guess = guesses(flight, decay=scenario.decay)
+        assert found == detect(flight, guess, target=scenario.target, **rule)
+        assert found != base
 
 
 def test_optimal_value_in_closed_form():
@@ -133,8 +195,9 @@ def test_direct_flight_and_no_route_are_the_same():
     assert watch(scenario, one).distance > scenario.switch_range
 
 
-def test_privacy_is_off_within_the_range():
-    scenario = Scenario()
+@pytest.mark.parametrize("range_km", [80.0, 120.0])
+def test_privacy_is_off_within_the_range(range_km):
+    scenario = Scenario(switch_range=range_km)
     table = reward_table(GRID, design="flat", goal_reward=50.0)
     routes = private_routes(
         GRID, table, normals(5), sigma=VANISHING, discount=0.95, reading="stay"
@@ -143,20 +206,24 @@ def test_privacy_is_off_within_the_range():
         flight = fly_route(guidance.SECOND_FIT, scenario, GRID, found)
         far = np.linalg.norm(flight.positions, axis=1)
         assert flight.within_range
-        assert far[flight.direct_from] < 80.0 <= far[flight.direct_from - 1]
+        assert far[flight.direct_from] < range_km <= far[flight.direct_from - 1]
 
 
 def test_outcomes_equal_flights_one_by_one():
     scenario, vehicle = Scenario(), guidance.FIRST_FIT
     table = reward_table(GRID, design="flat", goal_reward=5.0)
     routes = private_routes(
-        GRID, table, normals(6), sigma=5.0, discount=0.95, reading="stay"
+        GRID, table, normals(5), sigma=5.0, discount=0.95, reading="stay"
+    )
+    routes += private_routes(
+        GRID, table, normals(1), sigma=VANISHING, discount=0.95, reading="stay"
     )
     out = fly_routes(vehicle, scenario, GRID, routes * 2)
-    single = [
-        watch(scenario, fly_route(vehicle, scenario, GRID, r)).distance for r in routes
-    ]
+    flights = [fly_route(vehicle, scenario, GRID, r) for r in routes]
+    single = [watch(scenario, flight).distance for flight in flights]
     assert np.array_equal(out.distances, single * 2)
+    assert np.array_equal(out.within[:6], [flight.within_range for flight in flights])
+    assert set(out.within) == {True, False}
     assert np.array_equal(out.waypoints[:6], [r.states.size for r in routes])
 
 
