@@ -19,12 +19,12 @@ from dplib import check, limits
 from dplib.mdp.evaluate import evaluate, policy_array
 from dplib.mdp.kernel import Rows, iterate
 from dplib.mdp.model import Model, action_values
-from dplib.mdp.policy_iteration import SWEEPS
+from dplib.mdp.policy_iteration import MOST_SWEEPS, SWEEPS
 from dplib.mdp.solve import (
     STOPPING,
     bracket,
     change_limit,
-    needed_iterations,
+    most_backups,
     rounding_error,
 )
 
@@ -93,7 +93,9 @@ def solve_many(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above, or the tolerance is below rounding error.
+        If an argument is not as above; if the tolerance is below twice the rounding
+        error; or if the default number of backups of a sample is above what
+        `value_iteration` allows.
     RuntimeError
         If a sample has not converged; it is named.
 
@@ -118,13 +120,11 @@ def solve_many(
     )
     tolerance = check.positive("tolerance", tolerance, where)
     check.member("stopping", stopping, where, STOPPING)
-    sweeps = check.integer("sweeps", sweeps, where, low=0)
+    sweeps = check.integer("sweeps", sweeps, where, low=0, high=MOST_SWEEPS)
     scale = max(float(np.abs(r).max()) / (1.0 - gamma), float(np.abs(v).max()))
     rounding = rounding_error(model, scale)
     limit = change_limit(model, tolerance, stopping, rounding, where)
-    most = needed_iterations(gamma, limit, 2.0 * scale)
-    if max_iterations is not None:
-        most = check.integer("max_iterations", max_iterations, where, low=1)
+    most = most_backups(model, limit, 2.0 * scale, tolerance, max_iterations, where)
     spread = stopping == "span"
     values = np.tile(v, (r.shape[0], 1))
     policies = np.zeros((r.shape[0], n), dtype=np.int64)
@@ -154,7 +154,8 @@ def solve_many(
         raise RuntimeError(
             f"{where} did not converge: after {done[k]} backups the error of sample "
             f"{k} may still be {bound[k] + rounding:.3g}, and the tolerance is "
-            f"{tolerance:g}."
+            f"{tolerance:g}"
+            f"{'' if max_iterations else ' (rounding may keep it from coming closer)'}."
         )
     return Solutions(
         values=values + shift[:, None],
@@ -186,6 +187,8 @@ def evaluate_many(model: Model, rewards: ArrayLike, policies: ArrayLike) -> Floa
     ------
     TypeError, ValueError
         If an argument is not as above.
+    RuntimeError
+        If the values of a policy cannot be certified, see `dplib.mdp.evaluate`.
 
     Examples
     --------

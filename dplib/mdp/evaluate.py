@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve
 
-from dplib import check
+from dplib import check, limits
 from dplib.mdp.kernel import policy_rows
 from dplib.mdp.model import Model, action_values
 
@@ -60,8 +60,10 @@ def evaluate(model: Model, rewards: ArrayLike, policy: ArrayLike) -> FloatArray:
     TypeError, ValueError
         If an argument is not as above.
     RuntimeError
-        If the certified error exceeds 1e-8 of the largest value: the discount is too
-        close to 1 for double precision.
+        If the certified error exceeds 1e-8 of the largest value. That is so if the
+        discount is too close to 1 for double precision: if 1 - discount is below
+        about ``(k + 3) * 1e-7``, with k the most successors of a state; or earlier,
+        if the rewards cancel to values that are small beside them.
 
     Examples
     --------
@@ -94,7 +96,22 @@ def evaluation_bound(
 ) -> float:
     """Return a bound on the error of `values` as the values of `policy`.
 
-    Arguments as in `evaluate`, and the values to be judged, shape (n,).
+    Parameters
+    ----------
+    model, rewards, policy
+        As in `evaluate`.
+    values : array_like, shape (n,)
+        The values to be judged.
+
+    Returns
+    -------
+    float
+        No value is further than this from the right one; rounding is in it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------
@@ -106,7 +123,7 @@ def evaluation_bound(
     where = "evaluation_bound"
     r = action_values(model, rewards, where)
     actions = policy_array(policy, model, where)
-    v = check.array("values", values, where, shape=(model.n_states,))
+    v = limits.array("values", values, where, shape=(model.n_states,))
     earned = r[np.arange(model.n_states), actions]
     return _bound(model, earned, policy_transitions(model, actions), v)
 
@@ -156,5 +173,7 @@ def _bound(
     gap = float(np.abs(earned + gamma * (move @ values) - values).max())
     longest = int(np.diff(move.indptr).max())
     scale = float(np.abs(earned).max() + 2.0 * np.abs(values).max())
+    if scale > 0.0:  # below the normal floats, rounding is no longer relative
+        scale = max(scale, np.finfo(float).tiny)
     rounding = (2 * longest + 6) * np.finfo(float).eps * scale
     return float((gap + rounding) / (1.0 - gamma))

@@ -30,6 +30,9 @@ __all__ = ["FactoredMDP", "backup_operations", "dense", "dense_operations"]
 
 FloatArray = NDArray[np.float64]
 
+#: Most joint transitions that are stored: 0.8 GB of them, and twice that on the way.
+MOST_ENTRIES = 10**8
+
 
 @dataclass(frozen=True, eq=False)
 class FactoredMDP(Model):
@@ -117,7 +120,13 @@ def dense(model: Model) -> MDP:
     Returns
     -------
     MDP
-        With n * m * n stored probabilities: an oracle, not a way to solve.
+        With n * m * n stored probabilities, at most 10^8: an oracle, not a way to
+        solve.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `model` is no `Model`, or too large.
 
     Examples
     --------
@@ -126,6 +135,10 @@ def dense(model: Model) -> MDP:
     array([0., 0., 1., 0.])
     """
     check.instance("model", model, "dense", Model)
+    size = model.n_states**2 * model.n_actions
+    if size > MOST_ENTRIES:
+        must = f"small: {MOST_ENTRIES} joint transitions n * m * n are the most"
+        check.fail("model", "dense", must, size)
     law = model.factors[0]
     for own in model.factors[1:]:
         n, m = law.shape[0] * own.shape[0], law.shape[1] * own.shape[1]
@@ -151,6 +164,11 @@ def backup_operations(model: Model) -> int:
     int
         Compare `dense_operations`.
 
+    Raises
+    ------
+    TypeError
+        If `model` is no `Model`.
+
     Examples
     --------
     Two coins that are tossed: 4 joint states, one action, 2 successors an agent.
@@ -172,6 +190,21 @@ def dense_operations(model: Model) -> int:
     """Return the multiplications of one backup with stored joint transitions.
 
     Only those that are not zero count: the product of the agents' numbers.
+
+    Parameters
+    ----------
+    model : Model
+        The dynamics.
+
+    Returns
+    -------
+    int
+        Compare `backup_operations`.
+
+    Raises
+    ------
+    TypeError
+        If `model` is no `Model`.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def gridworld(
     Parameters
     ----------
     rows, columns : int
-        Size of the grid, each 1 or more.
+        Size of the grid, each 1 or more; at most 2500 cells in all.
     slip : float
         Probability that the slip law acts, between 0 and 1.
     law : str
@@ -106,8 +106,8 @@ def gridworld(
     rows = check.integer("rows", rows, where, low=1)
     columns = check.integer("columns", columns, where, low=1)
     if rows * columns > MOST_CELLS:
-        must = f"fewer: the grid may have {MOST_CELLS} cells"
-        check.fail("columns", where, must, columns)
+        must = f"at most {MOST_CELLS}, the most cells of a grid"
+        check.fail("rows * columns", where, must, rows * columns)
     slip = check.probability("slip", slip, where)
     check.member("law", law, where, SLIP_LAWS)
     blocked = _walls(walls, rows, columns, where)
@@ -165,14 +165,21 @@ def _walls(
     walls: Collection[tuple[int, int]], rows: int, columns: int, where: str
 ) -> set[int]:
     must = "a collection of (row, column) pairs on the grid"
-    if isinstance(walls, str) or not isinstance(walls, Collection):
+    if not _is_collection(walls):
         check.fail("walls", where, must, walls, TypeError)
     blocked = set()
     for wall in walls:
-        if isinstance(wall, str) or not isinstance(wall, Collection) or len(wall) != 2:
+        if not _is_collection(wall) or len(wall) != 2:
             check.fail("walls", where, must, wall)
         row, column = wall
         row = check.integer("walls", row, where, low=0, high=rows - 1)
         column = check.integer("walls", column, where, low=0, high=columns - 1)
         blocked.add(row * columns + column)
     return blocked
+
+
+def _is_collection(value: object) -> bool:
+    """Say whether a value has elements: no word, and no numpy array of one number."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Collection) and not isinstance(value, str)

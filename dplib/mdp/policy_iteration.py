@@ -22,8 +22,8 @@ from dplib.mdp.solve import Solution, rounding_error, solve
 
 __all__ = ["modified_policy_iteration", "policy_iteration"]
 
-#: Sweeps after each backup, where nothing else is asked for.
-SWEEPS = 10
+#: Sweeps after each backup, where nothing else is asked for, and the most there may be.
+SWEEPS, MOST_SWEEPS = 10, 10**6
 
 
 def policy_iteration(
@@ -57,7 +57,8 @@ def policy_iteration(
     TypeError, ValueError
         If an argument is not as above.
     RuntimeError
-        If actions still change after `max_iterations` policies.
+        If actions still change after `max_iterations` policies, or `evaluate` cannot
+        certify the values of one.
 
     References
     ----------
@@ -122,7 +123,7 @@ def modified_policy_iteration(
     model, rewards, tolerance, stopping, start, max_iterations
         As in `dplib.mdp.solve.value_iteration`.
     sweeps : int
-        Sweeps after each backup, 0 or more; 0 is value iteration.
+        Sweeps after each backup, 0 to 10^6; 0 is value iteration.
 
     Returns
     -------
@@ -132,9 +133,12 @@ def modified_policy_iteration(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above, or the tolerance is below rounding error.
+        If an argument is not as above; if the tolerance is below twice the rounding
+        error; or if the default number of backups is above what `value_iteration`
+        allows.
     RuntimeError
-        If it has not converged after `max_iterations` backups.
+        If it has not converged after `max_iterations` backups, or if rounding keeps
+        it from ever coming so close.
 
     References
     ----------
@@ -156,6 +160,6 @@ def modified_policy_iteration(
         stopping=stopping,
         start=start,
         max_iterations=max_iterations,
-        sweeps=check.integer("sweeps", sweeps, where, low=0),
+        sweeps=check.integer("sweeps", sweeps, where, low=0, high=MOST_SWEEPS),
         where=where,
     )

@@ -22,6 +22,11 @@ and the values of the policy that is greedy for :math:`v_k` do, too. Three rules
 
 ``bound`` is in every case a bound on the error of the values that holds for what the
 computer computed: rounding is in it. The returned policy loses at most twice that.
+
+Rounding may also stall the change: where states take turns (a periodic chain), a
+difference of two values shrinks by :math:`1 - \gamma` of itself in a step, and no
+more once that is below half a unit in the last place. The error that can be certified
+is then up to :math:`1 / (1 - \gamma)` times the rounding error.
 """
 
 from __future__ import annotations
@@ -42,6 +47,10 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 STOPPING = ("sup", "span", "residual")
+
+#: Most backups of one solve, and the most times states times actions by default: a
+#: compiled loop cannot be interrupted, and should end within hours.
+MOST_BACKUPS, MOST_UPDATES = 10**8, 10**12
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +102,15 @@ def value_iteration(
         Reward for each state and action.
     tolerance : float
         Largest certified error of the values (of the last change, for "residual"),
-        in the unit of the values, positive.
+        in the unit of the values, positive. It must be above twice the rounding
+        error; that is necessary, and not always enough (see above).
     stopping : {"span", "sup", "residual"}
         The rule, see above.
     start : array_like, shape (n,), optional
         Values to start from; zeros if not given.
     max_iterations : int, optional
-        Backups after which to give up; by default the number after which theory
-        says that it must have converged.
+        Backups after which to give up, at most 10^8; by default the number after
+        which theory says that it must have converged, were there no rounding.
 
     Returns
     -------
@@ -109,9 +119,12 @@ def value_iteration(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above, or the tolerance is below rounding error.
+        If an argument is not as above; if the tolerance is below twice the rounding
+        error; or if the default number of backups is above 10^8, or above 10^12
+        updates of a state and action.
     RuntimeError
-        If it has not converged after `max_iterations` backups.
+        If it has not converged after `max_iterations` backups, or if rounding keeps
+        it from ever coming so close.
 
     References
     ----------
@@ -164,9 +177,7 @@ def solve(
     scale = max(float(np.abs(r).max()) / (1.0 - gamma), float(np.abs(v).max()))
     rounding = rounding_error(model, scale)
     limit = change_limit(model, tolerance, stopping, rounding, where)
-    most = needed_iterations(gamma, limit, 2.0 * scale)
-    if max_iterations is not None:
-        most = check.integer("max_iterations", max_iterations, where, low=1)
+    most = most_backups(model, limit, 2.0 * scale, tolerance, max_iterations, where)
     policy = np.zeros(n, dtype=np.int64)
     done, low, high = iterate(
         model.rows,
@@ -184,7 +195,8 @@ def solve(
     if not size <= limit:
         raise RuntimeError(
             f"{where} did not converge: after {done} backups the error may still be "
-            f"{bound + rounding:.3g}, and the tolerance is {tolerance:g}."
+            f"{bound + rounding:.3g}, and the tolerance is {tolerance:g}"
+            f"{'' if max_iterations else ' (rounding may keep it from coming closer)'}."
         )
     return Solution(
         values=v + shift,
@@ -223,6 +235,8 @@ def rounding_error(model: Model, scale: float) -> float:
         longest += int(np.diff(rows.first_entry[first : last + 1]).max())
     # Weights carry one rounding each; then products, sums, discount, reward, change.
     count = 2 * longest + rows.n.size + 6
+    if scale > 0.0:  # below the normal floats, rounding is no longer relative
+        scale = max(scale, np.finfo(float).tiny)
     return float(count * np.finfo(float).eps * scale / (1.0 - model.discount))
 
 
@@ -247,6 +261,30 @@ def needed_iterations(gamma: float, limit: float, change: float) -> int:
     if change <= limit:
         return 2
     return 3 + math.ceil(math.log(limit / change) / math.log(gamma))
+
+
+def most_backups(
+    model: Model,
+    limit: float,
+    change: float,
+    tolerance: float,
+    max_iterations: int | None,
+    where: str,
+) -> int:
+    """Return the backups after which to give up: those given, or those needed."""
+    if max_iterations is not None:
+        return check.integer(
+            "max_iterations", max_iterations, where, low=1, high=MOST_BACKUPS
+        )
+    most = needed_iterations(model.discount, limit, change)
+    allowed = min(MOST_BACKUPS, MOST_UPDATES // (model.n_states * model.n_actions))
+    if most > allowed:
+        must = (
+            f"larger, or 'max_iterations' be given: up to {most} backups may be needed "
+            f"here, and {allowed} are the most by default"
+        )
+        check.fail("tolerance", where, must, tolerance)
+    return most
 
 
 def bracket(gamma: float, low: float, high: float, middle: bool) -> tuple[float, float]:

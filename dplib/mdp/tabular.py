@@ -11,15 +11,14 @@ one, in which every action stays and pays 0. Gymnasium itself is not needed.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
-from dplib.mdp.model import MDP
+from dplib import check, limits
+from dplib.mdp.model import MDP, ROW_SUM, transition_law
 
 __all__ = ["from_arrays", "from_tabular"]
 
@@ -36,8 +35,9 @@ def from_tabular(
     P : mapping
         ``P[s][a]`` lists the outcomes of action a in state s, each as (probability,
         next state, reward, terminated). States and actions are 0, 1, 2 and so on,
-        with the same actions in every state. The attribute
-        ``env.unwrapped.P`` of FrozenLake, Taxi or CliffWalking.
+        with the same actions in every state. Probabilities must sum to 1 within 1e-9,
+        and are divided by their sum. The attribute ``env.unwrapped.P`` of FrozenLake,
+        Taxi or CliffWalking.
     discount : float
         Discount factor, strictly between 0 and 1.
 
@@ -66,6 +66,7 @@ def from_tabular(
 for every state and action. Got a sum of 0.5 in state 0, action 0 instead.
     """
     where = "from_tabular"
+    discount = check.unit_interval("discount", discount, where)
     n, m = _shape(P, where)
     law, rewards = np.zeros((n + 1, m, n + 1)), np.zeros((n + 1, m))
     ends = False
@@ -73,18 +74,20 @@ for every state and action. Got a sum of 0.5 in state 0, action 0 instead.
         for a in range(m):
             outcomes = P[s][a]
             if not isinstance(outcomes, Sequence) or len(outcomes) == 0:
-                _refuse(where, "a list of outcomes", s, a, outcomes)
+                _refuse(where, "are a list of at least one", s, a, outcomes)
             for outcome in outcomes:
                 p, t, r, over = _outcome(outcome, n, s, a, where)
                 law[s, a, n if over else t] += p
                 rewards[s, a] += p * r
                 ends = ends or over
-            if abs(law[s, a].sum() - 1.0) > 1e-9:
-                total = f"a sum of {law[s, a].sum():.12g} in state {s}, action {a}"
+            total = law[s, a].sum()
+            if abs(total - 1.0) > ROW_SUM:
+                got = f"a sum of {total:.12g} in state {s}, action {a}"
                 raise ValueError(
                     f"The 'P' parameter of {where} must be probabilities that sum to 1 "
-                    f"for every state and action. Got {total} instead."
+                    f"for every state and action. Got {got} instead."
                 )
+            rewards[s, a] /= total  # a mean under the law that the model holds
     law[n, :, n] = 1.0
     if not ends:
         law, rewards = law[:n, :, :n], rewards[:n]
@@ -124,14 +127,15 @@ def from_arrays(
     array([[3.]])
     """
     where = "from_arrays"
-    model = MDP(
-        check.array("transitions", transitions, where, shape=(None,) * 3), discount
-    )
+    discount = check.unit_interval("discount", discount, where)
+    law = check.array("transitions", transitions, where, shape=(None,) * 3)
+    transition_law("transitions", law, where)  # refused here, under this name
+    model = MDP(law, discount)
     n, m = model.n_states, model.n_actions
     must = f"an array of shape ({n}, {m}) or ({n}, {m}, {n})"
     if check.entries("rewards", rewards, where, must).ndim != 3:
-        return model, check.array("rewards", rewards, where, shape=(n, m))
-    each = check.array("rewards", rewards, where, shape=(n, m, n))
+        return model, limits.array("rewards", rewards, where, shape=(n, m))
+    each = limits.array("rewards", rewards, where, shape=(n, m, n))
     mean = np.asarray((model.transitions * each).sum(axis=2))
     mean.flags.writeable = False
     return model, mean
@@ -143,17 +147,15 @@ def _shape(P: object, where: str) -> tuple[int, int]:
     if not isinstance(P, Mapping):
         check.fail("P", where, must, P, TypeError)
     if len(P) == 0 or set(P) != set(range(len(P))):
-        check.fail("P", where, must, sorted(P, key=repr))
+        check.fail("P", where, must, list(P))
     if not isinstance(P[0], Mapping) or len(P[0]) == 0:
         check.fail("P", where, must, P[0])
     m = len(P[0])
     for s in range(len(P)):
         if not isinstance(P[s], Mapping) or set(P[s]) != set(range(m)):
-            got = sorted(P[s], key=repr) if isinstance(P[s], Mapping) else P[s]
-            raise ValueError(
-                f"The 'P' parameter of {where} must be a mapping with the actions 0 to "
-                f"{m - 1} in every state. Got {got} in state {s} instead."
-            )
+            got = list(P[s]) if isinstance(P[s], Mapping) else P[s]
+            must = f"a mapping with the actions 0 to {m - 1} of state 0 in state {s}"
+            check.fail("P", where, must, got)
     return len(P), m
 
 
@@ -161,28 +163,32 @@ def _outcome(
     outcome: Any, n: int, s: int, a: int, where: str
 ) -> tuple[float, int, float, bool]:
     """Return (probability, next state, reward, terminated), checked."""
-    must = "outcomes (probability, next state, reward, terminated)"
     if not isinstance(outcome, Sequence) or len(outcome) != 4:
+        must = "are (probability, next state, reward, terminated)"
         _refuse(where, must, s, a, outcome)
     p, t, r, over = outcome
-    if not _number(p) or not 0.0 <= p <= 1.0:
-        _refuse(where, "probabilities between 0 and 1", s, a, p)
-    if not isinstance(t, (int, np.integer)) or not 0 <= t < n:
-        _refuse(where, f"next states from 0 to {n - 1}", s, a, t)
-    if not _number(r):
-        _refuse(where, "finite rewards", s, a, r)
+    weight, reward = _number(p), _number(r)
+    if not 0.0 <= weight <= 1.0:
+        _refuse(where, "have probabilities between 0 and 1", s, a, p)
+    whole = isinstance(t, (int, np.integer)) and not isinstance(t, bool)
+    if not whole or not 0 <= t < n:
+        _refuse(where, f"have next states from 0 to {n - 1}", s, a, t)
+    if not abs(reward) <= limits.LARGEST:
+        must = f"have finite rewards of size at most {limits.LARGEST:g}"
+        _refuse(where, must, s, a, r)
     if not isinstance(over, (bool, np.bool_)):
-        _refuse(where, "a truth value for termination", s, a, over)
-    return float(p), int(t), float(r), bool(over)
+        _refuse(where, "have a truth value for termination", s, a, over)
+    return weight, int(t), reward, bool(over)
 
 
-def _number(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and math.isfinite(float(value))
+def _number(value: object) -> float:
+    """Return a finite float; nan for whatever is none, so that comparisons fail."""
+    try:
+        return check.finite("P", value, "from_tabular")
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _refuse(where: str, must: str, s: int, a: int, got: object) -> NoReturn:
-    raise ValueError(
-        f"The 'P' parameter of {where} must hold {must}. "
-        f"Got {got!r} in state {s}, action {a} instead."
-    )
+    rule = f"a mapping whose outcomes of action {a} in state {s} {must}"
+    check.fail("P", where, rule, got)

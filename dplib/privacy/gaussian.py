@@ -84,7 +84,9 @@ def kappa_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float:
     ----------
     sensitivity : float
         Largest change of the query between adjacent data in the 2-norm, positive.
-    epsilon, delta : float
+    epsilon : float
+        Positive, at most 1000. (From about 1e17 on the room is below rounding.)
+    delta : float
         As in `kappa`.
 
     Returns
@@ -108,8 +110,9 @@ def kappa_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float:
     """
     check.positive("sensitivity", sensitivity, "kappa_sigma")
     check.positive("epsilon", epsilon, "kappa_sigma")
+    epsilon = _epsilon(epsilon, "kappa_sigma")
     delta = _below_half(delta, "kappa_sigma")
-    rule = 0.5 * _kappa(float(epsilon), delta) / float(epsilon)
+    rule = _finite_rule(0.5 * _kappa(epsilon, delta) / epsilon, epsilon, "kappa_sigma")
     return _deviation(float(sensitivity) * rule, sensitivity, "kappa_sigma")
 
 
@@ -153,7 +156,7 @@ def analytic_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float
     where = "analytic_sigma"
     check.positive("sensitivity", sensitivity, where)
     epsilon = _epsilon(epsilon, where)
-    target = private_target(usable_delta(delta, where))
+    target = private_target(usable_delta(delta, where), ratio=1.0)
 
     def excess(log_ratio: float) -> float:
         return log_curve(np.asarray(epsilon), math.exp(log_ratio)).item() - target
@@ -216,6 +219,7 @@ rule is proved private (analytic_sigma has no such limit). Got 10.0 instead.
         check.fail("epsilon", where, must, epsilon)
     check.unit_interval("delta", delta, where)
     rule = math.sqrt(2.0 * (math.log(1.25) - math.log(delta))) / float(epsilon)
+    rule = _finite_rule(rule, epsilon, where)
     return _deviation(float(sensitivity) * rule, sensitivity, where)
 
 
@@ -238,6 +242,11 @@ def group_sensitivity(*, sensitivity: float, entries: int) -> float:
     float
         ``sensitivity * sqrt(entries)``.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or the result is no float.
+
     Examples
     --------
     >>> group_sensitivity(sensitivity=2.0, entries=9)
@@ -255,6 +264,25 @@ def gaussian_mechanism(
     """Return `value` plus independent N(0, sigma^2) noise in every entry.
 
     For simulation: see *Idealised* above.
+
+    Parameters
+    ----------
+    value : array_like
+        What is released, any shape.
+    sigma : float
+        Deviation of the noise of every entry, positive.
+    rng : numpy.random.Generator
+        Where the noise comes from.
+
+    Returns
+    -------
+    numpy.ndarray
+        In the shape of `value`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or a noisy value is not finite.
 
     Examples
     --------
@@ -286,6 +314,14 @@ def _deviation(value: float, sensitivity: float, where: str) -> float:
         must = "neither too large nor too small for a float (choose other units)"
         check.fail("sensitivity", where, must, sensitivity)
     return value
+
+
+def _finite_rule(rule: float, epsilon: float, where: str) -> float:
+    """Return the deviation for sensitivity 1, refused where it overflows."""
+    if rule == math.inf:
+        must = "large enough for a deviation that is a float"
+        check.fail("epsilon", where, must, epsilon)
+    return rule
 
 
 def _below_half(delta: float, where: str) -> float:

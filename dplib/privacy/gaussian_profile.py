@@ -14,7 +14,9 @@ It serves Section 2.2 of Benvenuti et al. Whose data may differ, and so what
 Numerics. Both terms hold the same density: with M the Mills ratio the curve is
 :math:`\varphi(u/2 - \varepsilon/u) [M(\varepsilon/u - u/2) - M(\varepsilon/u + u/2)]`,
 evaluated in log space (`dplib.privacy._mills`). The error of log delta is below 1e-12
-for delta from 1e-300 and epsilon up to 1000.
+for delta from 1e-300 and epsilon up to 1000. For a larger u the rounding of u and of
+:math:`\varepsilon/u` is what counts: it moves :math:`a = u/2 - \varepsilon/u` by some
+units in the last place of u, and log delta by up to |a| + 1 times that.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from scipy import optimize, special
 
 from dplib import check
 from dplib.privacy._mills import mills, mills_drop
-from dplib.privacy._numeric import FloatArray, Floats, real_array
+from dplib.privacy._numeric import UNIT, FloatArray, Floats, real_array
 
 __all__ = ["gaussian_delta", "gaussian_epsilon", "gaussian_log_delta"]
 
@@ -49,8 +51,9 @@ def gaussian_delta(*, sensitivity: float, sigma: float, epsilon: ArrayLike) -> F
     Returns
     -------
     numpy.ndarray or float
-        In [0, 1), rounded to nearest; 0 where it underflows (then use
-        `gaussian_log_delta`). The same in both directions of a pair.
+        In [0, 1], rounded to nearest: 0 where it underflows (then use
+        `gaussian_log_delta`), and 1 where it is nearer to 1 than any other float.
+        The same in both directions of a pair.
 
     Raises
     ------
@@ -71,9 +74,20 @@ def gaussian_log_delta(
 ) -> Floats:
     """Return log delta(epsilon), finite also where delta underflows.
 
-    (It is -inf only where it would itself be too large for a float.)
+    Parameters
+    ----------
+    sensitivity, sigma, epsilon
+        As in `gaussian_delta`.
 
-    Arguments as in `gaussian_delta`.
+    Returns
+    -------
+    numpy.ndarray or float
+        Zero or less; -inf only where it would itself be too large for a float.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------
@@ -89,7 +103,7 @@ def gaussian_epsilon(*, sensitivity: float, sigma: float, delta: float) -> float
     Parameters
     ----------
     sensitivity, sigma : float
-        As in `gaussian_delta`.
+        As in `gaussian_delta`; the sensitivity at most 1e8 times sigma.
     delta : float
         Between 0 and 1: inf at 0 (no Gaussian release is purely private); at
         other values at least 1e-300.
@@ -122,7 +136,7 @@ def gaussian_epsilon(*, sensitivity: float, sigma: float, delta: float) -> float
         return math.inf
     if delta == 1.0:
         return 0.0
-    target = private_target(usable_delta(delta, where))
+    target = private_target(usable_delta(delta, where), ratio)
 
     def excess(epsilon: float) -> float:
         return log_curve(np.asarray(epsilon), ratio).item() - target
@@ -139,10 +153,15 @@ def gaussian_epsilon(*, sensitivity: float, sigma: float, delta: float) -> float
     return root
 
 
-def private_target(delta: float) -> float:
+def private_target(delta: float, ratio: float) -> float:
     """Return log delta less an allowance for the error of the computed curve."""
+    # At this delta |u/2 - epsilon/u| is at most one more than the quantile's size.
+    # The ratio, epsilon/ratio and the difference are rounded: together by less than
+    # half of 8 ratio units; delta and its complement move by up to twice the product.
+    tail = abs(float(special.ndtri(delta))) + 1.0
+    allowance = max(_SAFETY, 8.0 * UNIT * ratio * (tail + 1.0))
     # Near 1 the curve is computed from its complement, and as exact as that is.
-    return math.log(delta) + math.log1p(-_SAFETY * (1.0 - delta))
+    return math.log(delta) + math.log1p(-allowance * (1.0 - delta))
 
 
 def usable_delta(delta: float, where: str) -> float:
@@ -174,7 +193,11 @@ def log_curve(epsilon: FloatArray, ratio: float) -> Floats:
         center = epsilon / ratio
         a = half - center
         log_density = -0.5 * a * a - 0.5 * math.log(2.0 * math.pi)
-        below = log_density + np.log(mills_drop(center, half))
+        drop = mills_drop(center, half)
+        # So small a drop lies far out: there it is ratio / center^2 to rounding.
+        far = math.log(ratio) - 2.0 * np.log(center)
+        tiny = np.finfo(float).tiny
+        below = log_density + np.where(drop < tiny, far, np.log(drop))
         # Where delta is large its complement is the accurate one, also a sum of
         # two positive terms: Q(a) + exp(epsilon) Phi(-u/2 - epsilon/u).
         kept = special.ndtr(-a) + np.exp(log_density) * mills(center + half)

@@ -120,3 +120,21 @@ def test_two_state():
     assert T[0, 0, 0] == T[1, 0, 1] == T[0, 1, 1] == T[1, 1, 0] == 0.75
     with pytest.raises(ValueError, match="a probability"):
         two_state(1.1)
+
+
+def test_walls_that_are_one_number_in_an_array_are_refused():
+    """Named bug: an array without axes has no elements, and numpy said so."""
+    with pytest.raises(TypeError, match="a collection of"):
+        gridworld(2, 2, slip=0.1, law="put", walls=np.array(5))
+    with pytest.raises(ValueError, match="a collection of"):
+        gridworld(2, 2, slip=0.1, law="put", walls=[np.array(5)])
+    one = gridworld(2, 2, slip=0.1, law="put", walls=np.array([[0, 1]]))
+    two = gridworld(2, 2, slip=0.1, law="put", walls=[(0, 1)])
+    np.testing.assert_array_equal(one, two)
+
+
+def test_too_many_cells_are_counted_and_no_side_is_blamed():
+    """Named bug: of 10^12 rows and 2 columns the columns were said to be too many."""
+    match = r"'rows \* columns' parameter .* at most 2500.* Got 2000000000000 instead"
+    with pytest.raises(ValueError, match=match):
+        gridworld(10**12, 2, slip=0.1, law="put")

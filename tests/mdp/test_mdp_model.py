@@ -223,3 +223,10 @@ def test_a_model_must_say_what_it_is():
         _ = Model().factors
     with pytest.raises(NotImplementedError):
         Model().expected(np.zeros(1))
+
+
+def test_joint_transitions_that_fill_the_memory_are_refused():
+    """Named bug: two grids of 10 x 10 asked for 18.6 GiB."""
+    own = gridworld(10, 10, slip=0.1, law="put")
+    with pytest.raises(ValueError, match="'model' parameter of dense must be small"):
+        dense(FactoredMDP((own, own), 0.9))

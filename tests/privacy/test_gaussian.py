@@ -153,8 +153,29 @@ def test_arguments_are_checked():
 
 
 def test_huge_epsilon_does_not_overflow_kappa():
-    value = gaussian.kappa_sigma(sensitivity=1.0, epsilon=1e308, delta=0.1)
-    assert value == pytest.approx(math.sqrt(0.5) * 1e-154, rel=1e-12)
+    value = gaussian.kappa(epsilon=1e308, delta=0.1)
+    assert value == pytest.approx(math.sqrt(2.0) * 1e154, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1000.1, 1e17, 1e100, 1e308])
+def test_kappa_sigma_refuses_epsilon_where_its_room_is_below_rounding(epsilon):
+    """Named bug: at 1e100 the true delta of the returned deviation was 1, not 0.1."""
+    with pytest.raises(ValueError, match=r"'epsilon' .* kappa_sigma .* at most 1000"):
+        gaussian.kappa_sigma(sensitivity=1.0, epsilon=epsilon, delta=0.1)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 1000.0])
+@pytest.mark.parametrize("delta", [1e-300, 0.1, 0.4999999999])
+def test_kappa_sigma_is_private_to_its_ends(epsilon, delta):
+    sigma = gaussian.kappa_sigma(sensitivity=1.0, epsilon=epsilon, delta=delta)
+    assert log_delta(sigma, epsilon) < math.log(delta)
+
+
+@pytest.mark.parametrize("calibrate", [gaussian.kappa_sigma, gaussian.classic_sigma])
+def test_too_small_an_epsilon_is_blamed_for_an_infinite_deviation(calibrate):
+    """Named bug: the sensitivity, 1, was said to be too large or too small."""
+    with pytest.raises(ValueError, match=r"'epsilon' parameter of .* large enough"):
+        calibrate(sensitivity=1.0, epsilon=1e-310, delta=0.1)
 
 
 @pytest.mark.parametrize(

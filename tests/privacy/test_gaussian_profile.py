@@ -155,6 +155,57 @@ def test_epsilon_where_delta_is_nearly_one():
         assert kept >= mpmath.mpf(2) ** -50
 
 
+@pytest.mark.parametrize(
+    ("sensitivity", "sigma"),
+    [
+        (300.0, 1.0),
+        (7e4, 1.0),
+        (7.1e5, 0.7),
+        (2158312.0, 1.0),
+        (1e7, 3.0),
+        (12345678.9, 1.1),
+        (9.9e7, 1.0),
+        (1e8, 1.0),
+    ],
+)
+@pytest.mark.parametrize("delta", [1e-300, 1e-5, 0.1, 0.5, 0.9, 1 - 1e-9, 1 - 2.0**-50])
+def test_epsilon_is_private_up_to_the_largest_ratio(sensitivity, sigma, delta):
+    """Named bug: above 7e4 the rounding of u/2 - epsilon/u outgrew the allowance."""
+    epsilon = gaussian_epsilon(sensitivity=sensitivity, sigma=sigma, delta=delta)
+    with mpmath.workdps(60):
+        u, e = mpmath.mpf(sensitivity) / mpmath.mpf(sigma), mpmath.mpf(epsilon)
+
+        def exact(e: mpmath.mpf) -> mpmath.mpf:
+            first, second = u / 2 - e / u, -u / 2 - e / u
+            return mpmath.ncdf(first) - mpmath.exp(e) * mpmath.ncdf(second)
+
+        assert exact(e) <= mpmath.mpf(delta)
+        assert exact(e - 1e-10 * (1 + e)) > mpmath.mpf(delta)
+
+
+def test_log_delta_is_finite_where_the_difference_underflows():
+    """Named bug: -inf where the logarithm is -5e237."""
+    for ratio, epsilon in ((1e-99, 1e20), (1e-99, 1e6), (1e-20, 1e130), (1e50, 1e200)):
+        ours = float(gaussian_log_delta(sensitivity=ratio, sigma=1.0, epsilon=epsilon))
+        exact = exact_far_log_delta(ratio, epsilon)
+        assert ours == pytest.approx(exact, rel=1e-14)
+    far = gaussian_log_delta(sensitivity=1.0, sigma=1.0, epsilon=1e155)
+    assert float(far) == -math.inf  # the logarithm itself is below all floats
+
+
+def exact_far_log_delta(ratio: float, epsilon: float) -> float:
+    """The log of the leading term, phi(a) u / center^2, with center = epsilon/u."""
+    with mpmath.workdps(400):
+        u, center = mpmath.mpf(ratio), mpmath.mpf(epsilon) / mpmath.mpf(ratio)
+        a = u / 2 - center
+        density = -a * a / 2 - mpmath.log(2 * mpmath.pi) / 2
+        return float(density + mpmath.log(u) - 2 * mpmath.log(center))
+
+
+def test_delta_next_to_one_is_one():
+    assert gaussian_delta(sensitivity=20.0, sigma=1.0, epsilon=0.0) == 1.0
+
+
 def test_shapes():
     grid = np.ones((2, 3))
     assert gaussian_delta(sensitivity=1.0, sigma=1.0, epsilon=grid).shape == (2, 3)
