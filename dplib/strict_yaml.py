@@ -109,7 +109,7 @@ def load(path: Path, error: type[ValueError]) -> Any:
     ...
     ValueError: nowhere.yml: there is no such file.
     """
-    file = path.name
+    file = path.name or str(path)
     try:
         if path.is_file():
             return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
@@ -126,4 +126,6 @@ def load(path: Path, error: type[ValueError]) -> Any:
         # Values that do not fit their tags, a date that no calendar has.
         reason = " ".join(str(found).split()).rstrip(".")
         raise error(f"{file}: not YAML: {reason}.") from None
+    if path.is_dir():
+        raise error(f"{file}: must be a file. Got a folder.")
     raise error(f"{file}: there is no such file.")

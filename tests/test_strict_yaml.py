@@ -1,5 +1,7 @@
 """YAML that readers write: what is read, and what is refused in one sentence."""
 
+from pathlib import Path
+
 import pytest
 
 from dplib import strict_yaml
@@ -46,8 +48,10 @@ def test_what_is_refused(tmp_path, text, words):
 
 
 def test_no_file_and_a_folder_are_one_sentence(tmp_path):
-    for path in (tmp_path / "none.yml", tmp_path):
-        with pytest.raises(ValueError, match="there is no such file"):
+    with pytest.raises(ValueError, match=r"^none\.yml: there is no such file\.$"):
+        strict_yaml.load(tmp_path / "none.yml", ValueError)
+    for path in (tmp_path, Path()):
+        with pytest.raises(ValueError, match=r": must be a file\. Got a folder\.$"):
             strict_yaml.load(path, ValueError)
 
 

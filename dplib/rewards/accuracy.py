@@ -264,9 +264,16 @@ def sampled_maxima(
     n_states = check.integer("n_states", n_states, where, low=1)
     sigma = limits.positive("sigma", sigma, where)
     samples = check.integer("samples", samples, where, low=1)
-    if samples * n_states * max(counts) > limits.ENTRIES:
-        must = f"fewer: at most {limits.ENTRIES} entries at a time"
-        check.fail("samples", where, must, samples)
+    # The first that is too many by itself is named, not the last.
+    m = max(counts)
+    for name, got, entries in (
+        ("actions", list(counts), m),
+        ("n_states", n_states, n_states * m),
+        ("samples", samples, samples * n_states * m),
+    ):
+        if entries > limits.ENTRIES:
+            must = f"fewer: at most {limits.ENTRIES} entries at a time"
+            check.fail(name, where, must, got)
     check.instance("rng", rng, where, np.random.Generator)
     # Means over agents, of the largest and of the smallest entry in every state.
     top, bottom = np.zeros((samples, n_states)), np.zeros((samples, n_states))
@@ -289,7 +296,8 @@ def epsilon_for_accuracy(
     Parameters
     ----------
     accuracy : float
-        A, the expected largest error that is accepted, positive.
+        A, the expected largest error that is accepted, positive, and not below
+        :math:`10^{-60}\, C b`.
     factor : float
         C, the bound in units of sigma, positive.
     b : float
@@ -316,6 +324,9 @@ def epsilon_for_accuracy(
     where = "epsilon_for_accuracy"
     ratio = limits.positive("factor", factor, where) * limits.positive("b", b, where)
     ratio /= limits.positive("accuracy", accuracy, where)
+    if ratio > limits.LARGEST:
+        must = f"larger: at least factor * b / {limits.LARGEST:g}"
+        check.fail("accuracy", where, must, accuracy)
     delta = check.unit_interval("delta", delta, where)
     if delta >= 0.5:
         check.fail("delta", where, "strictly between 0 and 1/2", delta)

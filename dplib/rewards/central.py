@@ -109,7 +109,7 @@ def shift_of_change(law: NoiseLaw, change: ArrayLike) -> float:
     """
     check.instance("law", law, "shift_of_change", NoiseLaw)
     m = law.n_actions
-    change = check.array("change", change, "shift_of_change", shape=(m,))
+    change = limits.array("change", change, "shift_of_change", shape=(m,))
     covariance = covariance_matrix(law)
     solution = np.linalg.lstsq(covariance, change, rcond=1e-12)[0]
     size = float(np.abs(change).max())

@@ -35,6 +35,7 @@ from scipy import stats
 
 from dplib import check, limits
 from dplib.mdp.batch import evaluate_many, solve_many
+from dplib.mdp.evaluate import evaluation_bound
 from dplib.mdp.policy_iteration import policy_iteration
 from dplib.mdp.solve import Solution
 from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
@@ -65,8 +66,10 @@ ARMS = (
 )
 """Arms of the comparison: how sigma is chosen, and the mechanism."""
 
-#: Certified error of the values that private policies are taken from.
-TOLERANCE = 1e-7
+#: Certified error of the values that private policies are taken from, as a part of
+#: the largest value that the noisy rewards at hand can have: so it is attainable, and
+#: means the same, in any unit of the rewards.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +86,15 @@ class Costs:
         Whether the goal pair still has the largest private joint reward.
     iterations : numpy.ndarray of int, shape (S,)
         Backups of modified policy iteration.
+    tolerance : float
+        Certified error of the values that the policies are taken from.
     """
 
     percent: FloatArray
     stays: BoolArray
     largest: BoolArray
     iterations: IntArray
+    tolerance: float
 
 
 @dataclass(frozen=True)
@@ -203,10 +209,20 @@ def costs_of_privacy(
     if reference is None:
         reference = optimum(example)
     check.instance("reference", reference, where, Solution)
-    at = [example.start] if starts is None else list(starts)
+    size = float(np.abs(reference.values).max()) or 1.0
+    gap = evaluation_bound(model, rewards, reference.policy, reference.values)
+    if gap > 1e-7 * size:  # `optimum` is far better; that of other rewards is not
+        check.fail("reference", where, "the optimum of this example", reference.values)
+    given = [example.start] if starts is None else starts
+    must = f"a sequence of states from 0 to {model.n_states - 1}"
+    at = check.entries("starts", given, where, must).tolist()
+    if not isinstance(at, list) or not at:
+        check.fail("starts", where, must, given)
     for state in at:
         check.integer("starts", state, where, low=0, high=model.n_states - 1)
-    found = solve_many(model, noisy, tolerance=TOLERANCE, start=reference.values)
+    largest = float(np.abs(noisy).max(initial=0.0)) or 1.0
+    tolerance = TOLERANCE * largest / (1.0 - model.discount)
+    found = solve_many(model, noisy, tolerance=tolerance, start=reference.values)
     achieved = evaluate_many(model, rewards, found.policies)
     goal = example.goal_state * model.n_actions + example.goal_action
     return Costs(
@@ -214,6 +230,7 @@ def costs_of_privacy(
         stays=np.asarray(found.policies[:, example.goal_state] == example.goal_action),
         largest=np.asarray(noisy.reshape(noisy.shape[0], -1).argmax(axis=1) == goal),
         iterations=found.iterations,
+        tolerance=tolerance,
     )
 
 

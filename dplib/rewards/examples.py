@@ -1,4 +1,4 @@
-r"""The two examples whose cost of privacy the paper reports.
+r"""The two examples whose cost of privacy the paper reports, and single agents.
 
 Benvenuti et al., Sections 8.1 (Example 1, Figure 5) and 8.2 (Example 2, Figure 7a).
 
@@ -14,15 +14,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
+from dplib import check, limits
 from dplib.mdp.factored import FactoredMDP
 from dplib.mdp.gridworld import gridworld
+from dplib.mdp.model import MDP
 from dplib.mdp.two_state import two_state
 from dplib.rewards.tables import joint_reward, reward_tables
 
-__all__ = ["Example", "example_one", "example_two"]
+__all__ = ["Example", "example_one", "example_two", "one_agent"]
 
 FloatArray = NDArray[np.float64]
 
@@ -72,6 +73,46 @@ class Example:
     def rewards(self) -> FloatArray:
         """The true joint reward, an array of shape (n, m)."""
         return joint_reward(self.tables)
+
+
+def one_agent(model: MDP, rewards: ArrayLike, *, start: int = 0) -> Example:
+    """Return the team of a single agent with any finite dynamics.
+
+    Parameters
+    ----------
+    model : MDP
+        For instance from `dplib.mdp.tabular`.
+    rewards : array_like, shape (n, m)
+        True rewards, not all equal.
+    start : int
+        State in which it starts.
+
+    Returns
+    -------
+    Example
+        Its goal is the largest reward, the first if there are several.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
+    Examples
+    --------
+    >>> model = MDP([[[0, 1], [1, 0]], [[1, 0], [0, 1]]], 0.5)
+    >>> found = one_agent(model, [[0, 1], [2, 0]])
+    >>> found.model.actions, found.goal_state, found.goal_action
+    ((2,), 1, 0)
+    """
+    where = "one_agent"
+    check.instance("model", model, where, MDP)
+    shape = (model.n_states, model.n_actions)
+    table = limits.array("rewards", rewards, where, shape=shape)
+    if np.ptp(table) == 0.0:
+        check.fail("rewards", where, "such that one is the largest", table.tolist())
+    goal = divmod(int(table.argmax()), model.n_actions)
+    team = FactoredMDP((model.transitions,), model.discount)
+    return Example(team, (table,), *goal, start)
 
 
 def example_one(
@@ -148,6 +189,7 @@ def example_two(
         One of `dplib.mdp.gridworld.SLIP_LAWS`. The paper does not give it.
     n_agents, size : int
         Number of agents, and of rows and columns of the grid; 2 and 4 in the paper.
+        At most 16 agents, with at most 10^9 rewards in their tables.
     slip : float
         Probability that an action slips; 0.1 in the paper.
 
@@ -172,9 +214,12 @@ def example_two(
     """
     where = "example_two"
     r_max = check.finite("r_max", r_max, where)
-    N = check.integer("n_agents", n_agents, where, low=1)
+    N = check.integer("n_agents", n_agents, where, low=1, high=16)
     size = check.integer("size", size, where, low=1)
     own = gridworld(size, size, slip=slip, law=law)
+    if N * 5 * (size * size) ** N > limits.ENTRIES:
+        must = f"fewer: at most {limits.ENTRIES} rewards in the agents' tables"
+        check.fail("n_agents", where, must, N)
     table = np.full((math.prod([size * size] * N), 5), ELSE)
     table[0, 4] = r_max
     return Example(

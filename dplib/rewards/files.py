@@ -52,6 +52,11 @@ FloatArray = NDArray[np.float64]
 #: Most joint state-action pairs: what a notebook solves many times within a minute.
 MOST_PAIRS = 50_000
 
+#: Most agents, and most numbers in the transitions of one.
+MOST_AGENTS, MOST_NUMBERS = 16, 1_000_000
+
+_OWN = object()  # the value is the field's own
+
 
 class RewardFileError(ValueError):
     """A file does not describe a team and its rewards; the message says why."""
@@ -116,10 +121,15 @@ class _Part:
         raise RewardFileError(f"{self.place}: '{field}' must be {must}. Got {text}.")
 
     def number(
-        self, field: str, low: float = -1e6, high: float = 1e6, got: object = None
+        self,
+        field: str,
+        low: float = -1e6,
+        high: float = 1e6,
+        got: object = _OWN,
+        place: str = "",
     ) -> float:
-        value = self.raw[field] if got is None else got
-        must = f"a number from {low:g} to {high:g}"
+        value = self.raw[field] if got is _OWN else got
+        must = f"a number from {low:g} to {high:g}{place and f' in {place}'}"
         if isinstance(value, str) and "e" in value.lower():
             # YAML takes 1e-5 for text: it wants a point before the exponent.
             must += " (with a point before e: 1.0e-5)"
@@ -129,8 +139,8 @@ class _Part:
             self.fail(field, must, value)
         return float(value)
 
-    def whole(self, field: str, low: int, high: int, got: object = None) -> int:
-        value = self.raw[field] if got is None else got
+    def whole(self, field: str, low: int, high: int, got: object = _OWN) -> int:
+        value = self.raw[field] if got is _OWN else got
         if isinstance(value, bool) or not isinstance(value, int):
             self.fail(field, f"a whole number from {low} to {high}", value)
         if not low <= value <= high:
@@ -181,12 +191,17 @@ def read_rewards(path: str | Path) -> RewardFile:
     laws: list[FloatArray] = []
     words: list[tuple[str, ...]] = []
     starts: list[int] = []
-    for number, item in enumerate(whole.items("agents"), start=1):
+    agents = whole.items("agents")
+    if len(agents) > MOST_AGENTS:
+        whole.fail("agents", f"at most {MOST_AGENTS}", f"{len(agents)}")
+    for number, item in enumerate(agents, start=1):
         part = _Part.of(
             f"{file}: agent {number}", item, ("name", "start"), "grid transitions"
         )
         name = part.raw["name"]
-        if not isinstance(name, str) or not name.strip() or name in names:
+        if not isinstance(name, str) or not name.isprintable() or not name.strip():
+            part.fail("name", "a word of printable letters", name)
+        if name in names:
             part.fail("name", "a word, used once", name)
         law, known = _dynamics(part)
         names.append(name)
@@ -230,21 +245,34 @@ def _dynamics(part: _Part) -> tuple[FloatArray, tuple[str, ...]]:
             law=grid.raw["law"],
         )
         return law, ACTIONS
-    must = "probabilities, a list of states of lists of actions of lists"
-    try:
-        law = np.array(part.raw["transitions"], dtype=float)
-    except (TypeError, ValueError):
-        part.fail("transitions", must, part.raw["transitions"])
-    if law.ndim != 3 or law.shape[0] != law.shape[2] or law.size == 0:
-        part.fail("transitions", must, f"the shape {law.shape}")
-    if not np.all((law >= 0.0) & (law <= 1.0)):
-        part.fail("transitions", "probabilities, from 0 to 1", "others")
+    law = _law(part)
     sums = law.sum(axis=2)
     if np.abs(sums - 1.0).max() > 1e-9:
         s, a = np.unravel_index(np.abs(sums - 1.0).argmax(), sums.shape)
         got = f"{sums[s, a]:.6g} in state {s}, action {a}"
         part.fail("transitions", "probabilities that add up to 1", got)
     return law, ()
+
+
+def _law(part: _Part) -> FloatArray:
+    """Return an agent's transitions as an array, every number of them checked."""
+    states = part.items("transitions")
+    n, m = len(states), len(states[0]) if isinstance(states[0], list) else 0
+    # Before anything is unfolded: a short file can stand for very many numbers.
+    if n * max(m, 1) > MOST_PAIRS or n * m * n > MOST_NUMBERS:
+        must = f"at most {MOST_NUMBERS} numbers, for {MOST_PAIRS} states times actions"
+        part.fail("transitions", must, f"{n} states of {m} actions")
+    must = "a list of states of lists of actions of lists of probabilities"
+    for s, rows in enumerate(states):
+        if not isinstance(rows, list) or len(rows) != m or m == 0:
+            part.fail("transitions", f"{must}, {m} actions in state {s} as in 0", rows)
+        for a, row in enumerate(rows):
+            place = f"state {s}, action {a}"
+            if not isinstance(row, list) or len(row) != n:
+                part.fail("transitions", f"{must}, {n} of them in {place}", row)
+            for one in row:
+                part.number("transitions", 0.0, 1.0, got=one, place=place)
+    return np.array(states, dtype=float)
 
 
 def _rewards(
@@ -274,6 +302,8 @@ def _rewards(
             i = names.index(name)
             here &= local[i] == rule.whole("at", 0, n[i] - 1, got=state)
         who = rule.raw.get("who", names)
+        if who == []:
+            rule.fail("who", f"one agent or more among {known_names}", who)
         for name in who if isinstance(who, list) else [who]:
             if name not in names:
                 rule.fail("who", f"agents among {known_names}", name)

@@ -30,14 +30,13 @@ the step on at which it is nearer than `switch_range`, or at which waypoints run
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
+from dplib import check, limits
+from dplib.rewards._flight_loop import flight_steps
 
 __all__ = [
     "FIRST_FIT",
@@ -52,6 +51,20 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
+#: Most steps that a flight may take: their record is then 720 MB.
+MOST_STEPS = 10**7
+
+#: Largest exponent of the law: it makes gains of a million.
+MOST_EXPONENT = 1000.0
+
+
+def law_exponent(value: float, where: str) -> float:
+    """Return the exponent of a law of guidance, checked; `where` names the caller."""
+    exponent = check.nonnegative("exponent", value, where)
+    if exponent > MOST_EXPONENT:
+        check.fail("exponent", where, f"between 0 and {MOST_EXPONENT:g}", value)
+    return exponent
+
 
 @dataclass(frozen=True)
 class Vehicle:
@@ -62,7 +75,7 @@ class Vehicle:
     speed : float
         Constant speed V, above 0, km/s.
     exponent : float
-        Exponent k of the law's weight on acceleration, 0 or greater.
+        Exponent k of the law's weight on acceleration, 0 to 1000.
     arrival : {"free", "line of sight"}
         Direction of arrival at the target: free, or along the line of sight at
         the moment when the vehicle begins to steer to the target. At waypoints
@@ -84,9 +97,9 @@ class Vehicle:
     def __post_init__(self) -> None:
         where = "Vehicle"
         values = {
-            "speed": check.positive("speed", self.speed, where),
-            "exponent": check.nonnegative("exponent", self.exponent, where),
-            "step": check.positive("step", self.step, where),
+            "speed": limits.positive("speed", self.speed, where),
+            "exponent": law_exponent(self.exponent, where),
+            "step": limits.positive("step", self.step, where),
         }
         check.member("arrival", self.arrival, where, ("free", "line of sight"))
         for name, value in values.items():
@@ -107,16 +120,21 @@ class Flight:
     Parameters
     ----------
     times : numpy.ndarray, shape (steps,)
-        From 0, s.
+        Ascending, s; one or more.
     positions, velocities, accelerations : numpy.ndarray, shape (steps, 3)
         In km, km/s and km/s^2.
     final_time : float
-        Time of arrival at the target, s.
+        Time of arrival at the target, not before the last step, s.
     direct_from : int
         First step at which the vehicle steers to the target itself.
     within_range : bool
         Whether that was because it came within `switch_range`, not because it
         had run out of waypoints.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is not as above.
     """
 
     times: FloatArray
@@ -127,9 +145,27 @@ class Flight:
     direct_from: int
     within_range: bool
 
+    def __post_init__(self) -> None:
+        where = "Flight"
+        times = limits.array("times", self.times, where, shape=(None,))
+        if times.size == 0 or np.any(np.diff(times) <= 0.0):
+            check.fail("times", where, "one or more ascending times", times.tolist())
+        object.__setattr__(self, "times", times)
+        for name in ("positions", "velocities", "accelerations"):
+            rows = limits.array(name, getattr(self, name), where, shape=(times.size, 3))
+            object.__setattr__(self, name, rows)
+        final = limits.nonnegative("final_time", self.final_time, where)
+        if final < times[-1]:
+            must = f"not before the last step, at {times[-1]:g} s"
+            check.fail("final_time", where, must, final)
+        object.__setattr__(self, "final_time", final)
+        high = times.size - 1
+        check.integer("direct_from", self.direct_from, where, low=0, high=high)
+        check.instance("within_range", self.within_range, where, bool)
+
 
 def _vector(name: str, value: ArrayLike, where: str) -> FloatArray:
-    return check.array(name, value, where, shape=(3,))
+    return limits.array(name, value, where, shape=(3,))
 
 
 def genex(
@@ -151,7 +187,7 @@ def genex(
     time_to_go : float
         T, above 0, s.
     exponent : float
-        k, 0 or greater.
+        k, 0 to 1000.
     final_velocity : array_like, shape (3,), optional
         Velocity of arrival, km/s; free by default.
 
@@ -174,8 +210,8 @@ def genex(
     """
     where = "genex"
     r, v = _vector("r", r, where), _vector("v", v, where)
-    time = check.positive("time_to_go", time_to_go, where)
-    k = check.nonnegative("exponent", exponent, where)
+    time = limits.positive("time_to_go", time_to_go, where)
+    k = law_exponent(exponent, where)
     miss = r - v * time
     if final_velocity is None:
         return np.asarray((k + 3.0) * miss / time**2)
@@ -203,7 +239,7 @@ def genex_turn(
     r, v : array_like, shape (3,)
         As in `genex`, neither of them zero.
     exponent : float
-        k, 0 or greater.
+        k, 0 to 1000.
     direction : array_like, shape (3,)
         Direction of arrival, not zero; its length does not matter.
 
@@ -223,12 +259,12 @@ def genex_turn(
     array([0., 3., 0.])
     """
     where = "genex_turn"
-    k = check.nonnegative("exponent", exponent, where)
+    k = law_exponent(exponent, where)
     lengths, units = [], []
     for name, value in (("r", r), ("v", v), ("direction", direction)):
         vector = _vector(name, value, where)
         size = float(np.linalg.norm(vector))
-        lengths.append(check.positive(f"|{name}|", size, where))
+        lengths.append(limits.positive(f"|{name}|", size, where))
         units.append(vector / lengths[-1])
     to_goal, ahead, arrive = units
     bend = (k + 2) * (k + 3) * (to_goal - ahead * (ahead @ to_goal))
@@ -258,18 +294,20 @@ def fly(
         Direction of the velocity at the start, not zero.
     waypoints : array_like, shape (w, 3), optional
         Waypoints in order, km, the first of them where the vehicle comes from;
-        none (or only that one) means a direct flight.
+        none (or only that one) means a direct flight. A waypoint that equals the
+        one before it is passed at once.
     switch_range : float
         Distance from the target, 0 or greater, within which waypoints are
         given up, km.
     max_time : float
-        Longest flight, above 0, s.
+        Longest flight, above 0 and at most 10^7 steps, s.
 
     Returns
     -------
     Flight
         The vehicle arrives when its distance is less than one step; the rest is
-        flown straight.
+        flown straight. It is there at once where `start` equals `target` and
+        nothing lies between.
 
     Raises
     ------
@@ -292,18 +330,25 @@ def fly(
     x = _vector("start", start, where)
     aim = _vector("target", target, where)
     ahead = _vector("heading", heading, where)
-    size = check.positive("|heading|", float(np.linalg.norm(ahead)), where)
+    size = limits.positive("|heading|", float(np.linalg.norm(ahead)), where)
     v = ahead * (vehicle.speed / size)
     route = np.empty((0, 3)) if waypoints is None else waypoints
-    route = check.array("waypoints", route, where, shape=(None, 3))
-    near = check.nonnegative("switch_range", switch_range, where)
-    limit = check.positive("max_time", max_time, where)
+    route = limits.array("waypoints", route, where, shape=(None, 3))
+    # No vehicle is ever nearer to a waypoint than to one at the same place.
+    new = np.any(route[1:] != route[:-1], axis=1)
+    route = np.concatenate((route[:1], route[1:][new]))
+    near = limits.nonnegative("switch_range", switch_range, where)
+    limit = limits.positive("max_time", max_time, where)
+    if limit / vehicle.step > MOST_STEPS:
+        longest = MOST_STEPS * vehicle.step
+        must = f"at most {longest:g} s, which are {MOST_STEPS} steps of the vehicle"
+        check.fail("max_time", where, must, max_time)
     record = np.empty((int(limit / vehicle.step) + 2, 9))
-    count, direct, within = _fly(
+    count, direct, within = flight_steps(
         np.array(x),
         v,
         aim,
-        np.array(route),
+        route,
         near,
         vehicle.exponent,
         vehicle.arrival == "line of sight",
@@ -324,91 +369,3 @@ def fly(
         direct_from=int(direct),
         within_range=bool(within),
     )
-
-
-@numba.njit(cache=True)
-def _distance(x: FloatArray, y: FloatArray) -> float:
-    return math.sqrt((x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2 + (x[2] - y[2]) ** 2)
-
-
-@numba.njit(cache=True)
-def _accelerate(
-    x: FloatArray,
-    v: FloatArray,
-    goal: FloatArray,
-    k: float,
-    shaped: bool,
-    arrive: FloatArray,
-    a: FloatArray,
-) -> None:
-    """Write into `a` the part of GENEX normal to v; `arrive` is the final velocity."""
-    speed = math.sqrt(v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
-    time = _distance(x, goal) / speed
-    if time == 0.0:  # exactly there
-        a[:] = 0.0
-        return
-    for c in range(3):
-        miss = goal[c] - x[c] - v[c] * time
-        if shaped:
-            turn = arrive[c] - v[c]
-            pull = (k + 2.0) * (k + 3.0) * miss - (k + 1.0) * (k + 2.0) * turn * time
-        else:
-            pull = (k + 3.0) * miss
-        a[c] = pull / time**2
-    along = (a[0] * v[0] + a[1] * v[1] + a[2] * v[2]) / speed**2
-    for c in range(3):
-        a[c] -= along * v[c]
-
-
-@numba.njit(cache=True)
-def _fly(
-    x: FloatArray,
-    v: FloatArray,
-    target: FloatArray,
-    route: FloatArray,
-    near: float,
-    k: float,
-    shaped: bool,
-    step: float,
-    record: FloatArray,
-) -> tuple[int, int, bool]:
-    """Fill rows (x, v, a) of `record`; return steps, first direct one, and why."""
-    speed = math.sqrt(v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
-    a, arrive = np.empty(3), np.zeros(3)
-    x_half, v_half = np.empty(3), np.empty(3)
-    leg, direct, within = 1, -1, False
-    for s in range(record.shape[0]):
-        if direct < 0:
-            within = _distance(x, target) < near
-            while leg < route.shape[0] and _distance(x, route[leg]) < _distance(
-                x, route[leg - 1]
-            ):
-                leg += 1
-            if within or leg >= route.shape[0]:
-                direct = s
-                for c in range(3):
-                    arrive[c] = speed * (target[c] - x[c]) / _distance(x, target)
-        goal = target if direct >= 0 else route[leg]
-        bend = shaped and direct >= 0
-        _accelerate(x, v, goal, k, bend, arrive, a)
-        for c in range(3):
-            record[s, c], record[s, 3 + c], record[s, 6 + c] = x[c], v[c], a[c]
-        if direct >= 0 and _distance(x, target) < speed * step:
-            return s + 1, direct, within
-        for c in range(3):
-            x_half[c] = x[c] + 0.5 * step * v[c]
-            v_half[c] = v[c] + 0.5 * step * a[c]
-        _scale(v_half, speed)
-        _accelerate(x_half, v_half, goal, k, bend, arrive, a)
-        for c in range(3):
-            x[c] += step * v_half[c]
-            v[c] += step * a[c]
-        _scale(v, speed)
-    return -1, direct, within
-
-
-@numba.njit(cache=True)
-def _scale(v: FloatArray, speed: float) -> None:
-    factor = speed / math.sqrt(v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
-    for c in range(3):
-        v[c] *= factor

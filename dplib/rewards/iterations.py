@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from dplib import check, limits
-from dplib.privacy._numeric import real_array
+from dplib.privacy._numeric import UNIT, real_array
 from dplib.rewards.accuracy import accuracy_factor, log_bound
 
 __all__ = [
@@ -52,6 +52,12 @@ IntArray = NDArray[np.int64]
 
 VERSIONS = ("printed", "restored", "log")
 """Versions of Theorem 6."""
+
+#: Most sweeps times different rewards in `expected_sweeps`: half a minute of work.
+MOST_TERMS = 10**8
+
+#: Most sweeps, and most sweeps times different rewards, looked at together.
+BLOCK, BLOCK_TERMS = 4096, 2**20
 
 
 def sweeps_real(largest: ArrayLike, *, eta: float, discount: float) -> FloatArray:
@@ -237,14 +243,16 @@ def expected_sweeps(
     sigma : float
         Deviation of the noise, positive.
     eta, discount : float
-        As for `sweeps_real`.
+        As for `sweeps_real`. Sweeps times different :math:`|r_l|` may be 10^8.
 
     Returns
     -------
     value : float
         Expected sweeps.
     bound : float
-        On its absolute error: the tail left out, and rounding.
+        On its absolute error: the tail left out, and rounding. It is large, and
+        rightly so, where a reward lies so near to a :math:`t_k` that with almost
+        no noise the rounding of :math:`t_k` decides.
 
     Raises
     ------
@@ -270,20 +278,45 @@ def expected_sweeps(
     eta, discount = _scale(eta, discount, where)
     # Equal rewards share their factor, and few different ones are common.
     levels, counts = np.unique(np.abs(r), return_counts=True)
-    top = float(levels[-1]) + 40.0 * sigma  # beyond: below exp(-800) an entry
+    # Beyond: below exp(-800) an entry, though t_k is rounded.
+    top = (float(levels[-1]) + 40.0 * sigma) * (1.0 + 1e-12)
     last = int(sweeps(top, eta=eta, discount=discount))
+    if last * levels.size > MOST_TERMS:
+        work = f"{last} sweeps times {levels.size} different rewards"
+        must = f"smaller: {work} are above {MOST_TERMS}"
+        check.fail("discount", where, must, discount)
     value, rounding = 0.0, 0.0
-    log_start = math.log(eta / 4.0) + 2.0 * math.log1p(-discount)
-    for first in range(0, last, 4096):  # in blocks, so that memory stays small
-        k = np.arange(first, min(first + 4096, last))
-        t = np.exp(log_start - k * math.log(discount))
-        above = special.ndtr((levels - t[:, None]) / sigma)
-        below = special.ndtr((-levels - t[:, None]) / sigma)
-        with np.errstate(divide="ignore"):  # P = 1: the log is -inf, as it should be
-            inside = np.log1p(-np.minimum(above + below, 1.0)) @ counts
-        value += float(-np.expm1(inside).sum())
+    log_eta, log_gap = math.log(eta / 4.0), 2.0 * math.log1p(-discount)
+    for first in range(0, last, BLOCK):  # in blocks, so that memory stays small
+        k = np.arange(first, min(first + BLOCK, last))
+        rise = -k * math.log(discount)
+        t = np.exp(log_eta + log_gap + rise)
+        value += float(_exceeded(levels, counts, t, sigma).sum())
+        # Each logarithm, their sum and the exponential are off by a few roundings.
+        # The probability falls with t, so it lies between those at both ends.
+        off = 8.0 * UNIT * (abs(log_eta) + abs(log_gap) + rise + 1.0)
+        high = _exceeded(levels, counts, t * (1.0 - off), sigma)
+        low = _exceeded(levels, counts, t * (1.0 + off), sigma)
+        rounding += float((high - low).sum())
         rounding += 1e-14 * k.size * math.sqrt(r.size)
     return value, rounding + 1e-12
+
+
+def _exceeded(
+    levels: FloatArray, counts: IntArray, t: FloatArray, sigma: float
+) -> FloatArray:
+    """Return P(some |level + noise| > t) for every t."""
+    result = np.empty(t.size)
+    # A power of two: the rows of a matrix product then go in the same groups.
+    rows = 2 ** max(0, (BLOCK_TERMS // levels.size).bit_length() - 1)
+    for first in range(0, t.size, rows):
+        part = t[first : first + rows, None]
+        above = special.ndtr((levels - part) / sigma)
+        below = special.ndtr((-levels - part) / sigma)
+        with np.errstate(divide="ignore"):  # P = 1: the log is -inf, as it should be
+            inside = np.log1p(-np.minimum(above + below, 1.0)) @ counts
+        result[first : first + rows] = -np.expm1(inside)
+    return result
 
 
 def _up(x: FloatArray) -> IntArray:

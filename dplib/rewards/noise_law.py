@@ -39,7 +39,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplib import check, limits
-from dplib.rewards.tables import action_counts, appearances, averaging_matrix
+from dplib.rewards.tables import (
+    action_counts,
+    appearances,
+    averaging_matrix,
+    few_actions,
+)
 
 __all__ = [
     "NoiseLaw",
@@ -57,6 +62,8 @@ FloatArray = NDArray[np.float64]
 @dataclass(frozen=True)
 class NoiseLaw:
     """Covariance of the noise on the joint reward in one state, in eigen-variances.
+
+    All variances are numbers as `dplib.limits` allows them.
 
     Parameters
     ----------
@@ -96,12 +103,12 @@ class NoiseLaw:
         where = "NoiseLaw"
         check.instance("name", self.name, where, str)
         actions = action_counts(self.actions, where)
-        constant = check.positive("constant", self.constant, where)
+        constant = limits.positive("constant", self.constant, where)
         if not isinstance(self.agents, Sequence) or len(self.agents) != len(actions):
             check.fail("agents", where, "one variance for every agent", self.agents)
-        agents = tuple(check.positive("agents", one, where) for one in self.agents)
-        rest = check.nonnegative("rest", self.rest, where)
-        extra = check.nonnegative("extra", self.extra, where)
+        agents = tuple(limits.positive("agents", one, where) for one in self.agents)
+        rest = limits.nonnegative("rest", self.rest, where)
+        extra = limits.nonnegative("extra", self.extra, where)
         if extra > constant:
             check.fail("extra", where, f"at most 'constant', {constant:g}", extra)
         values = {
@@ -251,9 +258,19 @@ def entry_variance(law: NoiseLaw) -> float:
 def covariance_matrix(law: NoiseLaw) -> FloatArray:
     """Return the covariance of the noise in one state, in full, for small teams.
 
+    Parameters
+    ----------
+    law : NoiseLaw
+        Of a team of at most 60 agents and 5477 joint actions.
+
     Returns
     -------
     numpy.ndarray, shape (m, m)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the argument is not as above.
 
     Examples
     --------
@@ -263,6 +280,7 @@ def covariance_matrix(law: NoiseLaw) -> FloatArray:
     """
     check.instance("law", law, "covariance_matrix", NoiseLaw)
     m = law.n_actions
+    few_actions(law.actions, "covariance_matrix", columns=m, name="law")
     mean = np.full((m, m), 1.0 / m)
     columns = averaging_matrix(law.actions) * law.n_agents
     result = law.rest * np.eye(m) + (law.constant - law.rest) * mean

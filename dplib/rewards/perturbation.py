@@ -25,7 +25,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplib import check, limits
 from dplib.rewards.noise_law import NoiseLaw
-from dplib.rewards.tables import action_counts, joint_reward, reward_tables
+from dplib.rewards.tables import (
+    MOST_AXES,
+    action_counts,
+    joint_reward,
+    reward_tables,
+)
 
 __all__ = [
     "StandardDraw",
@@ -57,7 +62,7 @@ class StandardDraw:
     def __post_init__(self) -> None:
         where = "StandardDraw"
         entries = check.array("entries", self.entries, where, shape=(None,) * 3)
-        extra = check.array("extra", self.extra, where, shape=entries.shape[:2])
+        extra = limits.array("extra", self.extra, where, shape=entries.shape[:2])
         object.__setattr__(self, "entries", entries)
         object.__setattr__(self, "extra", extra)
 
@@ -92,12 +97,18 @@ def standard_draw(
     n = check.integer("n_states", n_states, where, low=1)
     m = math.prod(action_counts(actions, where))
     samples = check.integer("samples", samples, where, low=1)
-    if samples * n * m > limits.ENTRIES:
-        must = f"fewer: at most {limits.ENTRIES} entries at a time"
-        check.fail("samples", where, must, samples)
+    # The first that is too many by itself is named, not the last.
+    for name, got, entries in (
+        ("actions", list(actions), m),
+        ("n_states", n, n * m),
+        ("samples", samples, samples * n * m),
+    ):
+        if entries > limits.ENTRIES:
+            must = f"fewer: at most {limits.ENTRIES} entries at a time"
+            check.fail(name, where, must, got)
     check.instance("rng", rng, where, np.random.Generator)
-    entries = rng.standard_normal((samples, n, m))
-    return StandardDraw(entries, rng.standard_normal((samples, n)))
+    normals = rng.standard_normal((samples, n, m))
+    return StandardDraw(normals, rng.standard_normal((samples, n)))
 
 
 def joint_noise(law: NoiseLaw, draw: StandardDraw) -> FloatArray:
@@ -110,7 +121,7 @@ def joint_noise(law: NoiseLaw, draw: StandardDraw) -> FloatArray:
     Parameters
     ----------
     law : NoiseLaw
-        The mechanism.
+        The mechanism, for at most 60 agents.
     draw : StandardDraw
         Standard normals for its actions.
 
@@ -121,7 +132,8 @@ def joint_noise(law: NoiseLaw, draw: StandardDraw) -> FloatArray:
     Raises
     ------
     TypeError, ValueError
-        If the draw is for another number of joint actions.
+        If the draw is for another number of joint actions, or an argument is not as
+        above.
 
     Examples
     --------
@@ -135,6 +147,9 @@ def joint_noise(law: NoiseLaw, draw: StandardDraw) -> FloatArray:
     check.instance("law", law, "joint_noise", NoiseLaw)
     check.instance("draw", draw, "joint_noise", StandardDraw)
     m = law.n_actions
+    if law.n_agents > MOST_AXES:
+        must = f"for at most {MOST_AXES} agents"
+        check.fail("law", "joint_noise", must, law.n_agents)
     if draw.entries.shape[-1] != m:
         must = f"a draw for {m} joint actions"
         check.fail("draw", "joint_noise", must, draw.entries.shape)
@@ -166,7 +181,7 @@ def effects(
     rows : array_like, shape (..., m)
         Numbers for every joint action, in C order.
     actions : sequence of int
-        Numbers of local actions m_i.
+        Numbers of local actions m_i, of at most 60 agents.
 
     Returns
     -------
@@ -185,11 +200,13 @@ def effects(
     """
     counts = action_counts(actions, "effects")
     m, N = math.prod(counts), len(counts)
+    if N > MOST_AXES:
+        check.fail("actions", "effects", f"those of at most {MOST_AXES} agents", N)
     raw = check.entries("rows", rows, "effects", f"an array of shape (..., {m})")
     if raw.ndim == 0 or raw.shape[-1] != m:
         must = f"an array of shape (..., {m})"
         check.fail("rows", "effects", must, raw.shape)
-    flat = check.array("rows", raw.reshape(-1, m), "effects", shape=(None, m))
+    flat = limits.array("rows", raw.reshape(-1, m), "effects", shape=(None, m))
     grid = flat.reshape(-1, *counts)
     mean = flat.mean(axis=1)
     own, rest = [], grid - mean.reshape(-1, *(1,) * N)

@@ -50,6 +50,12 @@ FloatArray = NDArray[np.float64]
 REACH = 11.0
 STEP = 1.0 / 64.0
 
+#: Most pairs of different rewards in `survival`: half a minute of work.
+MOST_PAIRS = 10**6
+
+#: Pairs that `survival_lower_bound` looks at together: 80 MB an array.
+BLOCK = 10**7
+
 
 def gap(rewards: ArrayLike, *, top: int) -> float:
     """Return the least of the `top` largest entries less the largest of the others.
@@ -152,19 +158,25 @@ def survival(rewards: ArrayLike, *, top: int, sigma: float) -> tuple[float, floa
     Parameters
     ----------
     rewards, top, sigma
-        As for `survival_upper_bound`.
+        As for `survival_upper_bound`. Different rewards in the top, times different
+        rewards, may be 10^6.
 
     Returns
     -------
     value : float
         :math:`P(B^p)`; for :math:`P(B_q)` hand in the negative rewards.
     bound : float
-        On its absolute error.
+        On its absolute error. It is large where rewards are so many deviations from
+        zero that their floats are coarse: subtract a common number then.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is not as above.
+
+    Notes
+    -----
+    The cost is 1409 logarithms for each of those pairs: 10^6 take half a minute.
 
     Examples
     --------
@@ -177,6 +189,9 @@ def survival(rewards: ArrayLike, *, top: int, sigma: float) -> tuple[float, floa
     # In deviations. Equal rewards are counted, not repeated.
     tops, n_top = np.unique(high / sigma, return_counts=True)
     rest, n_rest = np.unique(low / sigma, return_counts=True)
+    if tops.size * (tops.size + rest.size) > MOST_PAIRS:
+        must = f"fewer different ones: at most {MOST_PAIRS} pairs with one in the top"
+        check.fail("rewards", "survival", must, np.size(rewards))
     fine, coarse = 0.0, 0.0
     for level, copies in zip(tops, n_top, strict=True):
         # t runs over the values of the least top entry, if that is at this level.
@@ -192,7 +207,11 @@ def survival(rewards: ArrayLike, *, top: int, sigma: float) -> tuple[float, floa
         fine += STEP * float(f.sum())
         coarse += 2 * STEP * float(f[::2].sum())
     result = min(max(fine, 0.0), 1.0)
-    return result, abs(fine - coarse) + 1e-13
+    # Rounding: of places in deviations, which moves groups apart or together, and of
+    # sums of logarithms.
+    largest = float(max(abs(tops[-1]), abs(rest[0]), abs(tops[0])))
+    rounding = 1e-13 + 1e-14 * largest + 1e-15 * (high.size + low.size)
+    return result, min(abs(fine - coarse) + rounding, 1.0)
 
 
 def survival_lower_bound(rewards: ArrayLike, *, top: int, sigma: float) -> float:
@@ -213,7 +232,11 @@ def survival_lower_bound(rewards: ArrayLike, *, top: int, sigma: float) -> float
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above.
+        If an argument is not as above, or there are more than 10^9 pairs.
+
+    Notes
+    -----
+    The cost is a logarithm for every pair, p (K - p) of them, in blocks of 10^7.
 
     Examples
     --------
@@ -224,8 +247,15 @@ def survival_lower_bound(rewards: ArrayLike, *, top: int, sigma: float) -> float
     """
     sigma = limits.positive("sigma", sigma, "survival_lower_bound")
     high, low = _split(rewards, top, "survival_lower_bound")
-    differences = np.subtract.outer(high, low) / (math.sqrt(2.0) * sigma)
-    by_pairs = float(special.log_ndtr(differences).sum())
+    if high.size * low.size > limits.ENTRIES:
+        must = f"fewer: at most {limits.ENTRIES} pairs of one in the top and one not"
+        check.fail("rewards", "survival_lower_bound", must, np.size(rewards))
+    by_pairs = 0.0
+    rows = max(1, BLOCK // low.size)
+    for first in range(0, high.size, rows):
+        differences = np.subtract.outer(high[first : first + rows], low)
+        differences /= math.sqrt(2.0) * sigma
+        by_pairs += float(special.log_ndtr(differences).sum())
 
     def minus_log(c: float) -> float:
         above = special.log_ndtr((high - c) / sigma).sum()
@@ -244,7 +274,7 @@ def gap_for_survival(*, probability: float, others: int, sigma: float) -> float:
     ----------
     probability : float
         Wanted chance that the goal stays the largest, above that of a tie,
-        1 / (others + 1), and below 1.
+        1 / (others + 1), by 1e-9 of it, and at most 1 - 1e-9.
     others : int
         How many rewards compete with it, all equal, 1 or more.
     sigma : float
@@ -270,8 +300,9 @@ def gap_for_survival(*, probability: float, others: int, sigma: float) -> float:
     wanted = check.unit_interval("probability", probability, where)
     others = check.integer("others", others, where, low=1, high=10**7)
     sigma = limits.positive("sigma", sigma, where)
-    if wanted <= 1.0 / (others + 1):
-        must = f"above {1.0 / (others + 1)}, the chance without any gap"
+    # By more than rounding, so that a gap can be told from none.
+    if wanted <= (1.0 + 1e-9) / (others + 1):
+        must = f"above {1.0 / (others + 1)}, the chance without any gap, by 1e-9 of it"
         check.fail("probability", where, must, probability)
     if wanted > 1.0 - 1e-9:
         check.fail("probability", where, "at most 1 - 1e-9", probability)

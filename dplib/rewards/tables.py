@@ -45,11 +45,19 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
+#: Most numbers in a matrix of `averaging_matrix` and its kin: 240 MB of them.
+MOST_NUMBERS = 3 * 10**7
+
+#: Most agents where every agent is an axis of an array: numpy has 64 axes.
+MOST_AXES = 60
+
 
 def action_counts(
     actions: Sequence[int], where: str = "action_counts"
 ) -> tuple[int, ...]:
     """Return the numbers of local actions m_i, checked; `where` names the caller.
+
+    There may be up to 1e60 joint actions, for there are laws of noise in closed form.
 
     Examples
     --------
@@ -61,7 +69,29 @@ def action_counts(
         check.fail("actions", where, must, actions, TypeError)
     if len(actions) == 0:
         check.fail("actions", where, must, actions)
-    return tuple(check.integer("actions", one, where, low=1) for one in actions)
+    counts = tuple(check.integer("actions", one, where, low=1) for one in actions)
+    if sum(math.log10(count) for count in counts) > math.log10(limits.LARGEST):
+        must = f"fewer: a team may have {limits.LARGEST:g} joint actions"
+        check.fail("actions", where, must, list(counts))
+    return counts
+
+
+def few_actions(
+    actions: Sequence[int], where: str, *, columns: int, name: str = "actions"
+) -> None:
+    """Refuse teams too large for a matrix of `columns` numbers per joint action.
+
+    Examples
+    --------
+    >>> few_actions([10] * 9, "f", columns=1)
+    Traceback (most recent call last):
+    ...
+    ValueError: The 'actions' parameter of f must be for at most 60 agents, and for a
+    matrix of at most 30000000 numbers. Got [10, 10, ..., 10] instead.
+    """
+    if len(actions) > MOST_AXES or math.prod(actions) * columns > MOST_NUMBERS:
+        must = f"for at most {MOST_AXES} agents, and for a matrix of at most "
+        check.fail(name, where, must + f"{MOST_NUMBERS} numbers", list(actions))
 
 
 def reward_tables(
@@ -260,7 +290,8 @@ def appearances(actions: Sequence[int]) -> tuple[int, ...]:
     (15, 10, 6)
     """
     counts = action_counts(actions, "appearances")
-    return tuple(math.prod(counts) // count for count in counts)
+    product = math.prod(counts)
+    return tuple(product // count for count in counts)
 
 
 def joint_sensitivity(actions: Sequence[int], *, bound: float) -> float:
@@ -309,7 +340,8 @@ def averaging_matrix(actions: Sequence[int]) -> FloatArray:
     Parameters
     ----------
     actions : sequence of int
-        Numbers of local actions m_i.
+        Numbers of local actions m_i, of at most 60 agents; the matrix may have
+        3 * 10^7 numbers.
 
     Returns
     -------
@@ -324,6 +356,7 @@ def averaging_matrix(actions: Sequence[int]) -> FloatArray:
            [0.5, 0. , 0.5]])
     """
     counts = action_counts(actions, "averaging_matrix")
+    few_actions(counts, "averaging_matrix", columns=sum(counts))
     local = np.indices(counts).reshape(len(counts), -1)
     columns = [
         local[i][:, None] == np.arange(count)[None, :] for i, count in enumerate(counts)
@@ -335,7 +368,8 @@ def enumerated_sensitivity(actions: Sequence[int], *, bound: float) -> float:
     """Return the sensitivity of J by trying every entry, for small teams.
 
     J is linear, so the largest change is b in one entry; each is tried, through
-    `joint_reward` itself, in one state (the others are copies).
+    `joint_reward` itself, in one state (the others are copies). The joint rewards of
+    all tries may be 3 * 10^7 numbers, and the agents 60.
 
     Examples
     --------
@@ -344,6 +378,7 @@ def enumerated_sensitivity(actions: Sequence[int], *, bound: float) -> float:
     """
     limits.positive("bound", bound, "enumerated_sensitivity")
     counts = action_counts(actions, "enumerated_sensitivity")
+    few_actions(counts, "enumerated_sensitivity", columns=sum(counts))
     largest = 0.0
     for i, count in enumerate(counts):
         for k in range(count):

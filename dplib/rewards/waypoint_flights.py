@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
+from dplib import check, limits
 from dplib.mdp.policy_iteration import modified_policy_iteration
 from dplib.rewards.adversary import Detection, detect, guesses
 from dplib.rewards.guidance import Flight, Vehicle, fly
@@ -44,8 +44,9 @@ BoolArray = NDArray[np.bool_]
 #: Standard deviation that is noise enough to break ties, and no more.
 VANISHING = 1.0e-6
 
-#: Bound that the values of a policy meet: far below what the noise changes.
-TOLERANCE = 1.0e-7
+#: Bound that the values of a policy meet, as a part of the largest value there can
+#: be: far below what the noise changes.
+TOLERANCE = 1.0e-10
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Scenario:
         Rate at which the adversary believes that accelerations decay, 1/s.
     in_a_row : int
         Number of near guesses in a row that count as detection.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
     """
 
     start: tuple[float, float, float] = (-200.0, -50.0, 10.0)
@@ -73,6 +79,15 @@ class Scenario:
     radius: float = 0.7
     decay: float = 0.1
     in_a_row: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("start", "target", "heading"):
+            place = limits.array(name, getattr(self, name), "Scenario", shape=(3,))
+            object.__setattr__(self, name, tuple(place.tolist()))
+        limits.nonnegative("switch_range", self.switch_range, "Scenario")
+        limits.positive("radius", self.radius, "Scenario")
+        limits.positive("decay", self.decay, "Scenario")
+        check.integer("in_a_row", self.in_a_row, "Scenario", low=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +159,17 @@ def private_routes(
     where = "private_routes"
     model = waypoint_mdp(grid, reading=reading, discount=discount)
     shape = model.n_states, model.n_actions
-    true = check.array("rewards", rewards, where, shape=shape)
-    draws = check.array("normals", normals, where, shape=(None, *shape))
-    sigma = check.nonnegative("sigma", sigma, where)
-    found = (
-        modified_policy_iteration(model, true + sigma * draw, tolerance=TOLERANCE)
-        for draw in draws
-    )
-    return [route(grid, plan.policy) for plan in found]
+    true = limits.array("rewards", rewards, where, shape=shape)
+    draws = limits.array("normals", normals, where, shape=(None, *shape))
+    sigma = limits.nonnegative("sigma", sigma, where)
+    routes = []
+    for draw in draws:
+        noisy = limits.array("sigma * normals", true + sigma * draw, where, shape=shape)
+        largest = float(np.abs(noisy).max()) or 1.0
+        tolerance = TOLERANCE * largest / (1.0 - model.discount)
+        plan = modified_policy_iteration(model, noisy, tolerance=tolerance)
+        routes.append(route(grid, plan.policy))
+    return routes
 
 
 def fly_route(
@@ -176,7 +194,7 @@ def fly_route(
 
     Raises
     ------
-    TypeError
+    TypeError, ValueError
         If an argument is not as above.
     """
     where = "fly_route"
@@ -185,6 +203,9 @@ def fly_route(
     places = None
     if found is not None:
         states = check.instance("found", found, where, Route).states
+        if states.max() >= grid.n_states:
+            must = f"a route of waypoints from 0 to {grid.n_states - 1}"
+            check.fail("found", where, must, states.tolist())
         places = grid.positions()[states]
     return fly(
         vehicle,

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
+from dplib import check, limits
 from dplib.mdp.model import MDP
 
 __all__ = [
@@ -60,6 +60,15 @@ READINGS = ("jump", "stay")
 #: Rewards away from the goal: see `reward_table`.
 DESIGNS = ("corridor", "cross-track", "distance", "flat", "progress")
 
+#: Most waypoints of a grid, and of a Markov decision process: it has an array of five
+#: times the square of that, 250 MB.
+MOST_WAYPOINTS, MOST_STATES = 10**6, 2_500
+
+
+def _number(name: str, value: float, where: str) -> float:
+    number = check.finite(name, value, where)
+    return float(limits.array(name, number, where, shape=()))
+
 
 @dataclass(frozen=True, eq=False)
 class Grid:
@@ -68,7 +77,7 @@ class Grid:
     Parameters
     ----------
     east, north : array_like, shapes (columns,) and (rows,)
-        Coordinates of columns and rows, ascending, km.
+        Coordinates of columns and rows, ascending, km; at most 10^6 waypoints.
     altitude : float
         Height of the plane, km.
     start, goal : tuple of int
@@ -89,11 +98,14 @@ class Grid:
     def __post_init__(self) -> None:
         where = "Grid"
         for name in ("east", "north"):
-            line = check.array(name, getattr(self, name), where, shape=(None,))
+            line = limits.array(name, getattr(self, name), where, shape=(None,))
             if line.size < 2 or np.any(np.diff(line) <= 0.0):
                 check.fail(name, where, "two or more ascending numbers", line.tolist())
             object.__setattr__(self, name, line)
-        altitude = check.finite("altitude", self.altitude, where)
+        if self.n_states > MOST_WAYPOINTS:
+            must = f"fewer numbers: at most {MOST_WAYPOINTS} waypoints"
+            check.fail("north", where, must, self.north.size)
+        altitude = _number("altitude", self.altitude, where)
         object.__setattr__(self, "altitude", altitude)
         for name in ("start", "goal"):
             cell = getattr(self, name)
@@ -130,13 +142,30 @@ class Route:
     Parameters
     ----------
     states : numpy.ndarray of int, shape (w,)
-        Waypoints, the first that of the start.
+        Waypoints, one or more, the first that of the start.
     ends : {"to target", "loop"}
         Why the route ends.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
     """
 
     states: IntArray
     ends: str
+
+    def __post_init__(self) -> None:
+        must = "one or more numbers of waypoints, integers from 0 on"
+        raw = check.entries("states", self.states, "Route", must)
+        if raw.ndim != 1 or raw.size == 0 or raw.dtype.kind not in "iu":
+            check.fail("states", "Route", must, self.states)
+        if raw.min() < 0 or raw.max() > np.iinfo(np.int64).max:
+            check.fail("states", "Route", must, self.states)
+        states = raw.astype(np.int64)  # a copy, which is not written to
+        states.flags.writeable = False
+        object.__setattr__(self, "states", states)
+        check.member("ends", self.ends, "Route", ("to target", "loop"))
 
 
 def paper_grid() -> Grid:
@@ -204,7 +233,7 @@ def waypoint_mdp(grid: Grid, *, reading: str, discount: float) -> MDP:
     Parameters
     ----------
     grid : Grid
-        The waypoints.
+        The waypoints, at most 2500.
     reading : {"stay", "jump"}
         What *to target* does.
     discount : float
@@ -222,6 +251,9 @@ def waypoint_mdp(grid: Grid, *, reading: str, discount: float) -> MDP:
     (400, 5)
     """
     moves = grid_moves(grid, reading=reading)
+    if grid.n_states > MOST_STATES:
+        must = f"a grid of at most {MOST_STATES} waypoints"
+        check.fail("grid", "waypoint_mdp", must, grid.n_states)
     law = np.zeros((*moves.shape, grid.n_states))
     np.put_along_axis(law, moves[:, :, None], 1.0, axis=2)
     return MDP(law, discount)
@@ -258,9 +290,9 @@ def reward_table(
     grid : Grid
         The waypoints.
     design : str
-        One of `DESIGNS`.
+        One of `DESIGNS`; "cross-track" only where start and goal are different.
     goal_reward : float
-        R, any finite number.
+        R, any number of size at most 1e60.
     scale : float
         Above 0, km.
     toll : float
@@ -281,9 +313,9 @@ def reward_table(
     where = "reward_table"
     check.instance("grid", grid, where, Grid)
     check.member("design", design, where, DESIGNS)
-    top = check.finite("goal_reward", goal_reward, where)
-    scale = check.positive("scale", scale, where)
-    toll = check.nonnegative("toll", toll, where)
+    top = _number("goal_reward", goal_reward, where)
+    scale = limits.positive("scale", scale, where)
+    toll = limits.nonnegative("toll", toll, where)
     places = grid.positions()[:, :2]
     goal, start = (places[grid.state(cell)] for cell in (grid.goal, grid.start))
     away = np.linalg.norm(places - goal, axis=1)
@@ -293,7 +325,11 @@ def reward_table(
     elif design == "progress":
         table += (away[:, None] - away[grid_moves(grid, reading="stay")]) / scale
     elif design == "cross-track":
-        along = (goal - start) / np.linalg.norm(goal - start)
+        straight = np.linalg.norm(goal - start)
+        if straight == 0.0:
+            must = "another one if start and goal are one place, with no line between"
+            check.fail("design", where, must, design)
+        along = (goal - start) / straight
         offset = (places - start) @ np.array([-along[1], along[0]])
         table -= (np.abs(offset) / scale)[:, None]
     elif design == "corridor":

@@ -102,6 +102,18 @@ def test_value_loss_holds_for_a_one_state_problem() -> None:
             lambda: a.epsilon_for_accuracy(accuracy=1, factor=1, b=1, delta=0.5),
             "strictly between 0 and 1/2",
         ),
+        (
+            lambda: a.epsilon_for_accuracy(
+                accuracy=1e-60, factor=1e60, b=1e60, delta=0.1
+            ),
+            "'accuracy' parameter of epsilon_for_accuracy",
+        ),
+        (
+            lambda: a.sampled_maxima(
+                [2], n_states=10**10, sigma=1.0, samples=1, rng=stream(1)
+            ),
+            "'n_states' parameter of sampled_maxima",
+        ),
         (lambda: a.value_loss_bound([-1.0], discount=0.9), "'max_error'.* >= 0"),
         (lambda: a.value_loss_bound(["a"], discount=0.9), "'max_error'.* real numbers"),
         (lambda: a.value_loss_bound(1.0, discount=1.0), "'discount'"),

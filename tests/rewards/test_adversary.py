@@ -11,7 +11,7 @@ from scipy import integrate
 
 from dplib.rewards import guidance
 from dplib.rewards.adversary import ballistic_end, detect, guesses, triangulate
-from dplib.rewards.guidance import Vehicle, fly
+from dplib.rewards.guidance import Flight, Vehicle, fly
 
 X0, EAST, TARGET = [-200.0, -50.0, 10.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]
 
@@ -46,15 +46,22 @@ def test_small_times_do_not_cancel():
     assert edge[1] / edge[0] == pytest.approx((1.000001 / 0.999999) ** 2, rel=1e-8)
 
 
-def test_short_times_against_exact_arithmetic():
-    """s - 1 + exp(-s), to the last bits, by its series in fractions."""
-    for time in (9.999e-4, 3e-4, 1e-5):
+@pytest.mark.parametrize(
+    ("times", "accuracy"),
+    [
+        ((1e-9, 1e-5, 3e-4, 9.999e-4, 1.001e-3, 1e-2, 0.0999), 1e-15),
+        ((0.1, 0.1001, 0.2, 0.5, 1.0, 3.0), 1e-14),
+    ],
+)
+def test_short_times_against_exact_arithmetic(times, accuracy):
+    """s - 1 + exp(-s) by its series in fractions."""
+    for time in times:
         s = Fraction(time)
-        exact = sum((-s) ** k / math.factorial(k) for k in range(2, 12))
+        exact = sum((-s) ** k / math.factorial(k) for k in range(2, 60))
         end = ballistic_end(
             np.zeros((1, 3)), np.zeros((1, 3)), [[1, 0, 0]], remaining=[time], decay=1.0
         )
-        assert end[0, 0] == pytest.approx(float(exact), rel=1e-15, abs=0)
+        assert end[0, 0] == pytest.approx(float(exact), rel=accuracy, abs=0)
 
 
 def test_constant_speed_is_detected_at_once():
@@ -122,6 +129,39 @@ def test_triangulation_has_no_guess_where_the_acceleration_grows():
 def test_triangulation_has_no_guess_without_acceleration():
     flight = fly(Vehicle(2, 1), start=[-8, 0, 0], heading=EAST, target=TARGET)
     assert np.isnan(triangulate(flight, exponent=1.0)).all()
+
+
+def test_long_times_and_odd_rates_do_not_overflow():
+    for time, decay in ((1e60, 1e60), (1e60, 1e-60), (0.0, 1e60), (1e-60, 1e-60)):
+        end = ballistic_end([X0], [X0], [X0], remaining=[time], decay=decay)
+        assert np.isfinite(end).all()
+    with pytest.raises(ValueError, match="'decay' parameter of ballistic_end"):
+        ballistic_end([X0], [X0], [X0], remaining=[1.0], decay=1e-200)
+
+
+def test_no_guess_for_a_vehicle_that_stands_still():
+    flight = Flight(
+        times=[0.0, 1.0],
+        positions=np.zeros((2, 3)),
+        velocities=np.zeros((2, 3)),
+        accelerations=[[2.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
+        final_time=1.0,
+        direct_from=0,
+        within_range=False,
+    )
+    assert np.isnan(triangulate(flight, exponent=1.0)).all()
+    with pytest.raises(ValueError, match="'exponent' parameter of triangulate"):
+        triangulate(flight, exponent=1e200)
+
+
+@pytest.mark.parametrize("junk", [True, 1j, "a", None, 1e308, np.inf])
+def test_guesses_are_real_numbers_or_none(junk):
+    flight = fly(Vehicle(2, 1), start=[-8, 0, 0], heading=EAST, target=TARGET)
+    guess = np.full(flight.positions.shape, junk)
+    with pytest.raises((TypeError, ValueError), match="'guess' parameter of detect"):
+        detect(flight, guess, target=TARGET, radius=0.7)
+    nothing = np.full(flight.positions.shape, np.nan)
+    assert not detect(flight, nothing, target=TARGET, radius=0.7).found
 
 
 def test_arguments():

@@ -1,3 +1,4 @@
+import dataclasses
 import math
 
 import numpy as np
@@ -64,6 +65,41 @@ def test_private_policies_are_those_of_an_exact_solver():
         value = evaluate(team.model, team.rewards, policy)[team.start]
         cost = 100 * (best - value) / abs(best)
         assert found.percent[k, 0] == pytest.approx(cost, abs=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-40, 1e-9, 1e6, 1e40])
+def test_the_unit_of_the_rewards_is_no_matter(unit):
+    team = example_two(5.0, discount=0.99)
+    other = dataclasses.replace(team, tables=tuple(unit * t for t in team.tables))
+    law = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)["nominal", "input"]
+    rng = np.random.default_rng(6)
+    noise = joint_noise(law, standard_draw(256, [5, 5], samples=4, rng=rng))
+    here, there = (
+        costs_of_privacy(one, scale * noise)
+        for one, scale in ((team, 1.0), (other, unit))
+    )
+    np.testing.assert_allclose(here.percent, there.percent, rtol=1e-7)
+    assert here.percent.max() > 1.0
+
+
+@pytest.mark.parametrize("discount", [0.5, 0.999, 0.9999])
+def test_long_horizons_are_solved_as_well(discount):
+    team = example_one(3, 0.9, discount=discount)
+    noise = np.random.default_rng(7).standard_normal((3, 8, 8))
+    assert np.isfinite(costs_of_privacy(team, noise).percent).all()
+
+
+def test_the_optimum_of_other_rewards_is_refused():
+    team, other = (example_two(r_max, discount=0.99) for r_max in (5.0, 50.0))
+    with pytest.raises(ValueError, match="'reference' parameter of costs_of_privacy"):
+        costs_of_privacy(team, np.zeros((1, 256, 25)), reference=optimum(other))
+
+
+@pytest.mark.parametrize("starts", [0, [], "0", [0.5], [[0]]])
+def test_starts_are_a_sequence_of_states(starts):
+    team = example_one(1, 0.8, discount=0.7)
+    with pytest.raises((TypeError, ValueError), match="'starts' parameter"):
+        costs_of_privacy(team, np.zeros((1, 2, 2)), starts=starts)
 
 
 def test_a_constant_for_all_costs_nothing():

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from dplib.mdp.model import MDP
 from dplib.mdp.policy_iteration import policy_iteration
-from dplib.rewards.examples import Example, example_one, example_two
+from dplib.rewards.examples import Example, example_one, example_two, one_agent
 
 
 @pytest.mark.parametrize("N", [1, 2, 3, 4])
@@ -61,6 +62,12 @@ def test_examples_are_checked(change, message):
         Example(**(fields | change))
 
 
+@pytest.mark.parametrize("n_agents", [7, 16, 17, 2**80])
+def test_large_teams_are_refused(n_agents):
+    with pytest.raises(ValueError, match="'n_agents' parameter of example_two"):
+        example_two(5.0, discount=0.9, n_agents=n_agents)
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="'n_agents' parameter of example_one"):
         example_one(0, 0.9, discount=0.9)
@@ -68,3 +75,20 @@ def test_bad_arguments():
         example_two(float("inf"), discount=0.9)
     with pytest.raises(ValueError, match="'slip' parameter of gridworld"):
         example_two(5.0, discount=0.9, slip=2.0)
+
+
+def test_one_agent_is_solved_like_its_process():
+    rng = np.random.default_rng(8)
+    model = MDP(rng.dirichlet(np.ones(4), size=(4, 3)), 0.9)
+    rewards = rng.standard_normal((4, 3))
+    team = one_agent(model, rewards, start=2)
+    assert team.start == 2
+    assert team.rewards[team.goal_state, team.goal_action] == rewards.max()
+    here, there = (policy_iteration(m, rewards).values for m in (model, team.model))
+    np.testing.assert_allclose(here, there, rtol=1e-13)
+
+
+@pytest.mark.parametrize("rewards", [[[1.0, 1.0]], [[1.0]], [["a", "b"]]])
+def test_one_agent_needs_rewards_that_differ(rewards):
+    with pytest.raises((TypeError, ValueError), match="'rewards' parameter of one_ag"):
+        one_agent(MDP([[[1.0], [1.0]]], 0.5), rewards)

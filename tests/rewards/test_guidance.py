@@ -244,11 +244,85 @@ def test_exact_arrival_does_not_divide_by_zero():
     assert np.isfinite(flight.accelerations).all()
 
 
+@pytest.mark.parametrize("arrival", ["free", "line of sight"])
+@pytest.mark.parametrize("near", [0.0, 80.0])
+def test_who_starts_at_the_target_is_there(arrival, near):
+    vehicle = Vehicle(1.0, 1.0, arrival=arrival)
+    flight = fly(vehicle, start=X0, heading=EAST, target=X0, switch_range=near)
+    assert flight.final_time == 0.0
+    assert flight.positions.tolist() == [X0]
+    assert not flight.accelerations.any()
+
+
+def test_a_round_trip_by_way_of_waypoints():
+    places = [X0, [-190.0, -50.0, 10.0], [-190.0, -40.0, 10.0]]
+    trip = fly(Vehicle(1.0, 1.0), start=X0, heading=EAST, target=X0, waypoints=places)
+    assert 20.0 < trip.final_time < 60.0
+
+
+def test_an_equal_waypoint_is_passed_at_once():
+    """No vehicle would ever be nearer to the second of two equal ones."""
+    way = {"start": [0, 0, 0], "heading": EAST, "target": [9.0, 1.0, 0.0]}
+    once = [[0, 0, 0], [3, 0, 0], [5, 0, 0]]
+    twice = [[0, 0, 0], [0, 0, 0], [3, 0, 0], [3, 0, 0], [3, 0, 0], [5, 0, 0]]
+    flights = [fly(Vehicle(1.0, 1.0), **way, waypoints=w) for w in (once, twice)]
+    assert np.array_equal(flights[0].positions, flights[1].positions)
+    # Only neighbours: who comes back to a place flies there again.
+    loop = [[0, 0, 0], [3, 0, 0], [5, 2, 0], [3, 4, 0], [3, 0, 0]]
+    out, back = (fly(Vehicle(1.0, 1.0), **way, waypoints=w) for w in (loop[:4], loop))
+    assert back.direct_from > out.direct_from
+
+
+@pytest.mark.parametrize(
+    ("step", "max_time"),
+    [(1e-6, 5000.0), (0.1, 1e12), (0.1, 1.01e6), (0.1, 1e200), (0.1, 1e308)],
+)
+def test_too_many_steps_are_refused(step, max_time):
+    with pytest.raises(ValueError, match="'max_time' parameter of fly"):
+        fly(Vehicle(1.0, 1.0, step=step), start=X0, heading=EAST, target=TARGET,
+            max_time=max_time)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [1e-200, 1e200])
+def test_numbers_out_of_range_are_refused(number):
+    size = {"time_to_go": 1.0, "exponent": 1.0}
+    for name in size:
+        if (name, number) != ("exponent", 1e-200):
+            with pytest.raises(ValueError, match=f"'{name}' parameter of genex"):
+                genex(EAST, EAST, **{**size, name: number})
+    with pytest.raises(ValueError, match="parameter of genex_turn"):
+        genex_turn([number, 0, 0], EAST, exponent=1.0, direction=EAST)
+    # At the ends of the range nothing overflows.
+    ends = {"time_to_go": 1e-60, "exponent": 1000.0, "final_velocity": [1e60, 0, 0]}
+    assert np.isfinite(genex([-1e60, 0, 0], [-1e60, 0, 0], **ends)).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"times": []}, "one or more ascending"),
+        ({"times": np.zeros(5)}, "one or more ascending"),
+        ({"positions": np.zeros((2, 3))}, "shape"),
+        ({"velocities": np.full((1, 3), np.nan)}, "shape|finite"),
+        ({"final_time": 0.0}, "not before the last step"),
+        ({"direct_from": 10**6}, "an integer between 0 and"),
+        ({"within_range": 1}, "a bool"),
+    ],
+)
+def test_bad_flight(change, message):
+    flight = fly(Vehicle(2, 1), start=[-8, 0, 0], heading=EAST, target=TARGET)
+    with pytest.raises(
+        (TypeError, ValueError), match=f"of Flight must be.*({message})"
+    ):
+        dataclasses.replace(flight, **change)
+
+
 @pytest.mark.parametrize(
     ("change", "name"),
     [
         ({"speed": 0.0}, "speed"),
         ({"exponent": -1.0}, "exponent"),
+        ({"exponent": 1001.0}, "exponent"),
         ({"arrival": "any"}, "arrival"),
         ({"step": 0.0}, "step"),
     ],

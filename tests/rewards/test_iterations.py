@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -120,6 +121,54 @@ def test_many_sweeps_go_in_blocks():
     assert abs(value - count) < 1
     assert count > 3 * 4096
     assert bound < 1e-6
+
+
+def forty_digits(reward, sigma, eta, discount):
+    """Expected sweeps of one reward, term by term."""
+    with mpmath.workdps(40):
+        t = mpmath.mpf(eta) * (1 - mpmath.mpf(discount)) ** 2 / 4
+        total = mpmath.mpf(0)
+        while t < reward + 60 * mpmath.mpf(sigma):
+            ends = (t - reward) / mpmath.mpf(sigma), (-t - reward) / mpmath.mpf(sigma)
+            inside = 0 if ends[0] < -60 else mpmath.ncdf(ends[0]) - mpmath.ncdf(ends[1])
+            total += 1 - inside
+            t /= mpmath.mpf(discount)
+        return total
+
+
+@pytest.mark.parametrize("sigma", [0.1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-17])
+def test_bound_holds_where_a_reward_lies_on_a_threshold(sigma):
+    """The rounding of a threshold over sigma is large where sigma is small."""
+    value, bound = iterations.expected_sweeps([1.008086992353879], sigma=sigma, **FIG4)
+    exact = forty_digits(1.008086992353879, sigma, 1e-8, 0.99)
+    assert abs(exact - value) <= bound
+    if sigma == 1e-9:  # no bound of rounding alone would do
+        assert abs(exact - value) > 1e-6
+    if sigma >= 1e-3:
+        assert bound < 1e-10
+
+
+@pytest.mark.parametrize(("sigma", "discount"), [(0.3, 0.5), (2.5, 0.9), (2.5, 0.99)])
+def test_bound_is_tiny_for_ordinary_rewards(sigma, discount):
+    size = {"eta": 1e-8, "discount": discount}
+    value, bound = iterations.expected_sweeps([1.3], sigma=sigma, **size)
+    exact = forty_digits(1.3, sigma, **size)
+    assert abs(exact - value) <= bound < 1e-10
+
+
+def test_many_different_rewards_go_in_smaller_blocks(monkeypatch):
+    rewards = np.linspace(-2.0, 3.0, 300)
+    size = {"sigma": 1.0, "eta": 1e-4, "discount": 0.9}
+    whole = iterations.expected_sweeps(rewards, **size)
+    monkeypatch.setattr(iterations, "BLOCK_TERMS", 2**13)
+    parts = iterations.expected_sweeps(rewards, **size)
+    assert parts == pytest.approx(whole, rel=1e-13)
+
+
+@pytest.mark.parametrize("discount", [1 - 1e-8, 1 - 2**-53])
+def test_too_many_sweeps_to_add_up_are_refused(discount):
+    with pytest.raises(ValueError, match="'discount' parameter of expected_sweeps"):
+        iterations.expected_sweeps([1.0], sigma=1.0, eta=1e-8, discount=discount)
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,19 @@ def test_one_agent_needs_no_more_than_its_own_noise(make):
     assert entry_variance(make([4], sigma=2.0)) == pytest.approx(4.0)
 
 
+def test_large_teams_and_odd_variances_are_refused():
+    many = [10**9] * 40
+    for make in LAWS:
+        with pytest.raises(ValueError, match="'actions' parameter of"):
+            make(many, sigma=1.0)
+    for actions in ([10] * 5, [1] * 70):
+        law = projected_output(actions, sigma=1.0)
+        with pytest.raises(ValueError, match="'law' parameter of covariance_matrix"):
+            covariance_matrix(law)
+    with pytest.raises(ValueError, match="'constant' parameter of NoiseLaw"):
+        NoiseLaw("x", (2, 2), 1e-320, (1.0, 1.0))
+
+
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match="'sigma' parameter of input_noise"):
         input_noise([2, 2], sigma=0.0)

@@ -126,6 +126,34 @@ def test_line_8_as_printed_would_publish_the_true_reward():
     assert np.array_equal(joint_reward(tables), [[1.0, 1.5, 1.5, 2.0]])
 
 
+def test_every_agent_of_a_large_team_is_an_axis():
+    """Numpy has 64 axes."""
+    for agents in (60, 61, 70):
+        actions = [1] * (agents - 1) + [2]
+        draw = standard_draw(1, actions, samples=1, rng=stream(11, agents))
+        law = input_noise(actions, sigma=1.0)
+        if agents == 60:
+            assert joint_noise(law, draw).shape == (1, 1, 2)
+            continue
+        with pytest.raises(ValueError, match="'law' parameter of joint_noise"):
+            joint_noise(law, draw)
+        with pytest.raises(ValueError, match="'actions' parameter of effects"):
+            effects([1.0, 2.0], actions)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_states", "actions", "samples"),
+    [
+        ("n_states", 10**10, [2], 1),
+        ("actions", 1, [10] * 10, 1),
+        ("samples", 2, [2], 10**9),
+    ],
+)
+def test_the_size_that_is_too_large_is_named(name, n_states, actions, samples):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of standard_draw"):
+        standard_draw(n_states, actions, samples=samples, rng=stream(12))
+
+
 def test_arguments_are_checked():
     rng = stream(10, "arguments")
     draw = standard_draw(1, [2, 2], samples=1, rng=rng)

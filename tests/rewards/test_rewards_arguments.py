@@ -20,16 +20,19 @@ from dplib.mdp import (
 from dplib.privacy import gaussian
 from dplib.rewards import (
     accuracy,
+    adversary,
     balanced,
     central,
     comparison,
     cost,
     examples,
+    guidance,
     iterations,
     noise_law,
     perturbation,
     survival,
     tables,
+    waypoints,
 )
 from dplib.rng import stream
 
@@ -41,6 +44,11 @@ DRAW = perturbation.standard_draw(4, [2, 2], samples=3, rng=RNG)
 NOISE = perturbation.joint_noise(LAW, DRAW)
 BEST = cost.optimum(TEAM)
 TABLES = [np.ones((4, 2)), np.ones((4, 2))]
+EAST = [1.0, 0.0, 0.0]
+VEHICLE = guidance.Vehicle(speed=1.0, exponent=1.0)
+FLIGHT = guidance.fly(VEHICLE, start=[0, 1, 0], heading=EAST, target=[3, 0, 0])
+GRID = waypoints.Grid([0.0, 1.0], [0.0, 1.0], 0.0, (0, 0), (1, 1))
+FIELDS = {name: getattr(FLIGHT, name) for name in FLIGHT.__dataclass_fields__}
 
 JUNK: list[Any] = [
     float("nan"),
@@ -65,7 +73,15 @@ JUNK: list[Any] = [
 ]
 
 #: Where an infinite answer is right: no Gaussian release is purely private.
-INFINITE = {("central_epsilon", "delta"), ("gaussian_epsilon", "delta")}
+#: And no float is as low as the logarithm of delta at an epsilon of 1e308.
+INFINITE = {
+    ("central_epsilon", "delta"),
+    ("gaussian_epsilon", "delta"),
+    ("central_log_delta", "epsilon"),
+}
+
+#: Where NaN is right: "no guess".
+NO_GUESS = {("triangulate", "exponent")}
 
 ONE_SENTENCE = re.compile(r"parameter of .* must .* Got .* instead", re.DOTALL)
 
@@ -152,6 +168,12 @@ GOOD = [
     (tables.joint_sensitivity, {"actions": [2, 2], "bound": 1.0}),
     (tables.enumerated_sensitivity, {"actions": [2, 2], "bound": 1.0}),
     (tables.averaging_matrix, {"actions": [2, 2]}),
+    (tables.action_counts, {"actions": [2, 2]}),
+    (tables.appearances, {"actions": [2, 2]}),
+    (tables.paper_sensitivity, {"actions": [2, 2], "bound": 1.0}),
+    (tables.entry_adjacency, {"bound": 1.0}),
+    (tables.reward_tables, {"tables": TABLES}),
+    (tables.reward_vector, {"table": TABLES[0]}),
     (noise_law.input_noise, {"actions": [2, 2], "sigma": 1.0}),
     (noise_law.paper_output, {"actions": [2, 2], "sigma": 1.0}),
     (noise_law.projected_output, {"actions": [2, 2], "sigma": 1.0}),
@@ -165,7 +187,27 @@ GOOD = [
         perturbation.perturb_output,
         {"tables": TABLES, "law": LAW, "rng": RNG},
     ),
+    (
+        noise_law.NoiseLaw,
+        {
+            "name": "x",
+            "actions": [2, 2],
+            "constant": 1.0,
+            "agents": [1.0, 1.0],
+            "rest": 0.5,
+            "extra": 0.5,
+        },
+    ),
+    (noise_law.tight_output, {"actions": [2, 2], "sigma": 1.0}),
+    (noise_law.covariance_matrix, {"law": LAW}),
+    (noise_law.entry_variance, {"law": LAW}),
+    (LAW.scaled, {"factor": 2.0}),
+    (perturbation.StandardDraw, {"entries": np.ones((1, 4, 4)), "extra": [[1.0] * 4]}),
+    (perturbation.effects, {"rows": np.ones((3, 4)), "actions": [2, 2]}),
     (central.central_shift, {"law": LAW, "bound": 1.0}),
+    (central.shift_of_change, {"law": LAW, "change": [0.5, 0.5, 0.0, 0.0]}),
+    (central.central_log_delta, {"law": LAW, "bound": 1.0, "epsilon": 1.0}),
+    (central.matched, {"law": LAW, "bound": 1.0, "epsilon": 1.0, "delta": 0.1}),
     (central.central_epsilon, {"law": LAW, "bound": 1.0, "delta": 0.1}),
     (central.central_delta, {"law": LAW, "bound": 1.0, "epsilon": 1.0}),
     (balanced.balanced_output, {"actions": [2, 2], "sigma": 1.0}),
@@ -180,7 +222,81 @@ GOOD = [
     (cost.mean_estimate, {"sample": [1.0, 2.0]}),
     (cost.paired_estimate, {"first": [1.0, 2.0], "second": [1.0, 3.0]}),
     (examples.example_one, {"n_agents": 2, "p": 0.9, "discount": 0.9}),
-    (examples.example_two, {"r_max": 5.0, "discount": 0.9}),
+    (
+        examples.example_two,
+        {"r_max": 5.0, "discount": 0.9, "n_agents": 2, "size": 2, "slip": 0.1},
+    ),
+    (guidance.Vehicle, {"speed": 1.0, "exponent": 1.0, "arrival": "free", "step": 0.1}),
+    (guidance.Flight, FIELDS),
+    (
+        guidance.genex,
+        {
+            "r": EAST,
+            "v": EAST,
+            "time_to_go": 1.0,
+            "exponent": 1.0,
+            "final_velocity": EAST,
+        },
+    ),
+    (
+        guidance.genex_turn,
+        {"r": EAST, "v": EAST, "exponent": 1.0, "direction": EAST},
+    ),
+    (
+        guidance.fly,
+        {
+            "vehicle": VEHICLE,
+            "start": [0.0, 1.0, 0.0],
+            "heading": EAST,
+            "target": [3.0, 0.0, 0.0],
+            "waypoints": [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]],
+            "switch_range": 0.5,
+            "max_time": 100.0,
+        },
+    ),
+    (
+        adversary.ballistic_end,
+        {"x": [EAST], "v": [EAST], "a": [EAST], "remaining": [1.0], "decay": 0.1},
+    ),
+    (adversary.guesses, {"flight": FLIGHT, "decay": 0.1}),
+    (
+        adversary.detect,
+        {
+            "flight": FLIGHT,
+            "guess": FLIGHT.positions,
+            "target": [3.0, 0.0, 0.0],
+            "radius": 0.5,
+            "in_a_row": 2,
+        },
+    ),
+    (adversary.triangulate, {"flight": FLIGHT, "exponent": 1.0}),
+    (
+        waypoints.Grid,
+        {
+            "east": [0.0, 1.0],
+            "north": [0.0, 1.0],
+            "altitude": 0.0,
+            "start": (0, 0),
+            "goal": (1, 1),
+        },
+    ),
+    (waypoints.Route, {"states": [0, 1], "ends": "loop"}),
+    (waypoints.grid_moves, {"grid": GRID, "reading": "stay"}),
+    (waypoints.waypoint_mdp, {"grid": GRID, "reading": "stay", "discount": 0.9}),
+    *(
+        (
+            waypoints.reward_table,
+            {
+                "grid": GRID,
+                "design": design,
+                "goal_reward": 5.0,
+                "scale": 20.0,
+                "toll": 0.1,
+            },
+        )
+        for design in waypoints.DESIGNS
+    ),
+    (waypoints.route, {"grid": GRID, "policy": [0, 0, 0, 4]}),
     (gaussian.kappa_sigma, {"sensitivity": 1.0, "epsilon": 1.0, "delta": 0.1}),
     (gaussian.analytic_sigma, {"sensitivity": 1.0, "epsilon": 1.0, "delta": 0.1}),
     (gaussian.classic_sigma, {"sensitivity": 1.0, "epsilon": 0.5, "delta": 0.1}),
@@ -204,12 +320,17 @@ def test_the_good_call_is_good(function, good) -> None:
 )
 def test_junk_in_one_argument(function, good, name) -> None:
     for junk in JUNK:
-        said, answer = None, None
+        said, late, answer = None, None, None
         try:
             answer = function(**{**good, name: junk})
         except (TypeError, ValueError) as error:
             said = str(error)
+        except RuntimeError as error:
+            late = str(error)
+        assert late is None or (function is guidance.fly and "not arrived" in late)
         assert said is None or ONE_SENTENCE.search(said), f"{junk!r}: {said}"
         if isinstance(answer, float | np.ndarray) and junk is not None:
-            right = np.all(np.isfinite(answer)) or (function.__name__, name) in INFINITE
+            right = np.all(np.isfinite(answer)) or (
+                (function.__name__, name) in INFINITE | NO_GUESS
+            )
             assert right, f"{junk!r}: {answer}"

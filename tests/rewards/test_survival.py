@@ -109,6 +109,51 @@ def test_designs_keep_what_they_promise(probability, others, sigma) -> None:
     assert most == pytest.approx(sigma, rel=1e-9)
 
 
+def test_pairs_are_the_better_bound_where_survival_is_likely() -> None:
+    values, r = [4.0, 3.0, 0.0, 0.0], math.sqrt(2.0)
+    pairs = (stats.norm.cdf(4 / r) * stats.norm.cdf(3 / r)) ** 2
+    low = s.survival_lower_bound(values, top=2, sigma=1.0)
+    assert low == pytest.approx(pairs, rel=1e-12)
+    c = np.linspace(-1.0, 5.0, 601)  # no threshold comes near
+    above = stats.norm.cdf(4 - c) * stats.norm.cdf(3 - c)
+    assert (above * stats.norm.cdf(c) ** 2).max() < low - 0.05
+    assert low < s.survival(values, top=2, sigma=1.0)[0]
+
+
+def test_lower_bound_in_blocks(monkeypatch) -> None:
+    values = stream(2, "survival").normal(size=60) + 20.0 * (np.arange(60) < 7)
+    whole = s.survival_lower_bound(values, top=7, sigma=4.0)
+    monkeypatch.setattr(s, "BLOCK", 120)
+    parts = s.survival_lower_bound(values, top=7, sigma=4.0)
+    assert parts == pytest.approx(whole, rel=1e-13)
+
+
+def test_too_many_pairs_are_refused() -> None:
+    values = np.arange(4000.0)
+    with pytest.raises(ValueError, match="'rewards' parameter of survival must be"):
+        s.survival(values, top=2000, sigma=1.0)
+    with pytest.raises(ValueError, match="'rewards' parameter of survival_lower"):
+        s.survival_lower_bound(np.zeros(70_000), top=35_000, sigma=1.0)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e6 + 1 / 3, 1e10 / 3, 1e20])
+@pytest.mark.parametrize("top", [1, 2])
+def test_bound_holds_for_ties_far_from_zero(far, top) -> None:
+    value, bound = s.survival([far] * 3, top=top, sigma=0.7)
+    assert abs(value - 1 / 3) <= bound
+    if far < 2e3:
+        assert bound < 1e-10
+
+
+def test_chance_of_a_tie_to_rounding_is_refused() -> None:
+    for others in (1, 79, 10**7):
+        size = {"others": others, "sigma": 1.0}
+        tie = 1 / (others + 1)
+        with pytest.raises(ValueError, match="the chance without any gap"):
+            s.gap_for_survival(probability=np.nextafter(tie, 1), **size)
+        assert s.gap_for_survival(probability=tie * (1 + 2e-9), **size) > 0.0
+
+
 def test_huge_rewards_and_tiny_noise() -> None:
     assert s.survival([1e9, 0.0], top=1, sigma=1e-3)[0] == pytest.approx(1.0, abs=1e-12)
     assert s.survival_lower_bound([1e9, 0.0], top=1, sigma=1e-3) == pytest.approx(1.0)

@@ -12,6 +12,7 @@ from dplib.rewards.tables import (
     adjacent,
     appearances,
     averaging_matrix,
+    entry_adjacency,
     enumerated_sensitivity,
     joint_reward,
     joint_sensitivity,
@@ -112,6 +113,38 @@ def test_adjacency_is_one_entry_by_at_most_b():
     # The restatement of Section 3.1 ("c other than k and d other than l") would
     # call these adjacent: the second change is in the same row.
     assert not adjacent(zero, changed((0, 0, 0, 0.1), (0, 0, 1, 0.1)), bound=1.0)
+
+
+@pytest.mark.parametrize("bound", [0.5, 1.0, 3.0])
+def test_adjacency_for_mechanisms_is_the_ball_of_one_entry(bound):
+    """Twice or half the bound is noticed: some tables are adjacent and not inside."""
+    ball = entry_adjacency(bound)
+    assert (ball.norm, ball.radius) == ("l1", bound)
+    zero = [np.zeros((2, 2))]
+    for change in (0.3 * bound, bound, 1.001 * bound):
+        other = [np.array([[0.0, change], [0.0, 0.0]])]
+        size = np.abs(other[0] - zero[0]).sum()
+        assert adjacent(zero, other, bound=bound) == (size <= ball.radius)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: averaging_matrix([10] * 9),
+        lambda: averaging_matrix([1] * 70),
+        lambda: enumerated_sensitivity([2**40], bound=1.0),
+        lambda: joint_sensitivity([10**9] * 40, bound=1.0),
+        lambda: paper_sensitivity([10**9] * 40, bound=1.0),
+    ],
+)
+def test_large_teams_are_refused(call):
+    with pytest.raises(ValueError, match="'actions' parameter of"):
+        call()
+
+
+def test_sensitivity_of_large_teams_in_closed_form():
+    assert appearances([10] * 60)[0] == 10**59
+    assert joint_sensitivity([10] * 60, bound=60.0) == pytest.approx(10**29.5)
 
 
 def test_vector_goes_state_by_state():

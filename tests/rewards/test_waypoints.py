@@ -21,6 +21,7 @@ from dplib.rewards.waypoints import (
     DESIGNS,
     READINGS,
     Grid,
+    Route,
     grid_moves,
     paper_grid,
     reward_table,
@@ -112,6 +113,48 @@ def test_private_routes_are_those_of_exactly_solved_noisy_rewards(sigma):
         wanted = route(GRID, plan.policy)
         assert have.states.tolist() == wanted.states.tolist()
         assert have.ends == wanted.ends
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e9])
+def test_routes_do_not_depend_on_the_unit_of_the_rewards(unit):
+    table = reward_table(GRID, design="flat", goal_reward=50.0)
+    here, there = (
+        private_routes(
+            GRID,
+            one * table,
+            normals(3),
+            sigma=5.0 * one,
+            discount=0.95,
+            reading="stay",
+        )
+        for one in (1.0, unit)
+    )
+    assert [r.states.tolist() for r in here] == [r.states.tolist() for r in there]
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"start": (0.0, 1.0)}, "start"),
+        ({"target": (0.0, np.nan, 1.0)}, "target"),
+        ({"radius": 0.0}, "radius"),
+        ({"decay": -1.0}, "decay"),
+        ({"in_a_row": 0}, "in_a_row"),
+        ({"switch_range": "80"}, "switch_range"),
+    ],
+)
+def test_a_bad_scenario_is_refused(change, name):
+    with pytest.raises(
+        (TypeError, ValueError), match=f"'{name}' parameter of Scenario"
+    ):
+        Scenario(**change)
+
+
+def test_a_route_of_another_grid_is_refused():
+    far = route(Grid(np.arange(30.0), np.arange(30.0), 1.0, (29, 29), (0, 0)),
+                np.full(900, TO_TARGET))  # fmt: skip
+    with pytest.raises(ValueError, match="'found' parameter of fly_route"):
+        fly_route(guidance.FIRST_FIT, Scenario(), GRID, far)
 
 
 def test_watching_heeds_every_part_of_the_scenario():
@@ -225,6 +268,48 @@ def test_outcomes_equal_flights_one_by_one():
     assert np.array_equal(out.within[:6], [flight.within_range for flight in flights])
     assert set(out.within) == {True, False}
     assert np.array_equal(out.waypoints[:6], [r.states.size for r in routes])
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_only_the_cross_track_needs_a_line(design):
+    """Where start and goal are one place there is no line between them."""
+    grid = Grid([0.0, 1.0], [0.0, 1.0], 0.0, start=(1, 1), goal=(1, 1))
+    if design == "cross-track":
+        with pytest.raises(ValueError, match="'design' parameter of reward_table"):
+            reward_table(grid, design=design, goal_reward=5.0)
+    else:
+        table = reward_table(grid, design=design, goal_reward=5.0)
+        assert np.isfinite(table).all()
+
+
+def test_large_grids_are_refused():
+    line = np.arange(300.0)
+    grid = Grid(line, line, 0.0, (0, 0), (1, 1))
+    with pytest.raises(ValueError, match="'grid' parameter of waypoint_mdp"):
+        waypoint_mdp(grid, reading="stay", discount=0.9)
+    assert reward_table(grid, design="flat", goal_reward=1.0).shape == (90_000, 5)
+    with pytest.raises(ValueError, match="'north' parameter of Grid"):
+        Grid(np.arange(1001.0), np.arange(1000.0), 0.0, (0, 0), (1, 1))
+
+
+@pytest.mark.parametrize("change", [{"scale": 1e-320}, {"toll": 1e308}])
+def test_rewards_out_of_range_are_refused(change):
+    name = next(iter(change))
+    with pytest.raises(ValueError, match=f"'{name}' parameter of reward_table"):
+        reward_table(GRID, design="distance", goal_reward=5.0, **change)
+
+
+def test_routes_are_checked_and_kept():
+    states = [7, 8]
+    assert Route(states, "loop").states.tolist() == states
+    assert fly_route(guidance.FIRST_FIT, Scenario(), GRID, Route(states, "loop"))
+    for bad in ([-1, -5], [], [0.5], [[1, 2]], "a", None, [True], [2**64 - 1]):
+        with pytest.raises(
+            (TypeError, ValueError), match="'states' parameter of Route"
+        ):
+            Route(bad, "loop")
+    with pytest.raises(ValueError, match="'ends' parameter of Route"):
+        Route(states, "here")
 
 
 def test_arguments():

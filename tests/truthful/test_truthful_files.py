@@ -249,5 +249,5 @@ def test_line_ends_and_byte_order_marks_do_not_matter(tmp_path, change):
 def test_a_path_that_cannot_be(tmp_path):
     with pytest.raises(TeamFileError, match="File name too long"):
         read_team("a" * 5000)
-    with pytest.raises(TeamFileError, match="there is no such file"):
+    with pytest.raises(TeamFileError, match="must be a file"):
         read_team(tmp_path)
