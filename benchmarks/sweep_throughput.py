@@ -31,8 +31,8 @@ POINTS, ROUNDS, MANY = 5, 5, 10_000
 RATIO, SECONDS = 1.1, 10.0
 
 ROW = """\
-from IPython.display import display
-display({"application/vnd.dplib.row+json": {"x": a * n / 3}}, raw=True)
+from dplib import sweep
+sweep.record(x=a * n / 3)
 """
 
 

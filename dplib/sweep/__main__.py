@@ -6,13 +6,15 @@
     python -m dplib.sweep NOTEBOOK --points FILE.csv --out runs/NAME
     python -m dplib.sweep --status --out runs/NAME
 
-Exit status: 0 if all points are done, 1 if not, 2 if what is asked for is refused,
-130 after Ctrl-C. Whatever ends it, the same command goes on where it was.
+Exit status: 0 if all points are done; 1 if not, as some failed or the sweep could not
+go on; 2 if what is asked for is refused, with nothing started; 130 after Ctrl-C, 143
+after SIGTERM. Whatever ends it, the same command goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +24,7 @@ from dplib import check
 from dplib.sweep import points as points_of
 from dplib.sweep import report
 from dplib.sweep.driver import Points, last_request, request, status, sweep
-from dplib.sweep.errors import SweepError
+from dplib.sweep.errors import RefusedError, SweepError
 from dplib.sweep.notebook import read
 
 __all__ = ["main"]
@@ -65,7 +67,7 @@ def _points(given: argparse.Namespace) -> Points:
         axes[name] = values
     if given.points is None:
         if not axes:
-            raise SweepError("Which points? Give --grid NAME=VALUE,... or --points.")
+            raise RefusedError("Which points? Give --grid NAME=VALUE,... or --points.")
         return axes
     rows = points_of.from_csv(given.points)
     return list(points_of.product(rows, axes)) if axes else rows
@@ -74,16 +76,31 @@ def _points(given: argparse.Namespace) -> Points:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     given = _parser().parse_args(arguments)
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         return _run(given)
     except (SweepError, TypeError, ValueError) as error:
         if not isinstance(error, SweepError) and not _is_check(error):
             raise
         print(error, file=sys.stderr)
-        return 1 if isinstance(error, SweepError) else 2
+        refused = not isinstance(error, SweepError) or isinstance(error, RefusedError)
+        return 2 if refused else 1
+    except _Terminated:
+        print("Ended. The same command goes on where it was.", file=sys.stderr)
+        return 143
     except KeyboardInterrupt:
         print("Interrupted. The same command goes on where it was.", file=sys.stderr)
         return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as queues send it to what has run too long; ended like Ctrl-C."""
+
+
+def _terminate(*_: object) -> None:
+    raise _Terminated("ended by SIGTERM")
 
 
 def _is_check(error: Exception) -> bool:
@@ -97,7 +114,7 @@ def _run(given: argparse.Namespace) -> int:
         print(report.summary(found, everything=given.verbose))
         return 0 if found.succeeded else 1
     if given.notebook is None:
-        raise SweepError("Which notebook? Name it, as truthful/07_batch.")
+        raise RefusedError("Which notebook? Name it, as truthful/07_batch.")
     points = _points(given)
     if given.dry_run or given.status:
         asked = request(read(given.notebook), points, given.out)

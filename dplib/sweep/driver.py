@@ -7,11 +7,13 @@ since random streams are keyed by the parameters (`dplib.rng`), and rows stand i
 points' order, whoever finished first.
 
 A point whose cell raised is not run again by itself, since the same code would raise
-again; `retry_failed` does. One whose kernel or worker was lost is run again.
+again; `retry_failed` does. One that took too long is, if it is given longer; so is one
+whose kernel or worker was lost, and one that read files which hold something else now.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -21,7 +23,7 @@ from typing import Any
 
 from dplib import check
 from dplib.sweep import report, table
-from dplib.sweep.errors import SweepError
+from dplib.sweep.errors import RefusedError, SweepError
 from dplib.sweep.lock import held, locked
 from dplib.sweep.notebook import Notebook, point_key, read
 from dplib.sweep.points import Point, checked, describe
@@ -64,18 +66,21 @@ def request(notebook: Notebook, points: Points, out: str | Path) -> Request:
     ------
     TypeError, ValueError
         If a point is not as it must be (`dplib.sweep.points.checked`).
-    SweepError
+    RefusedError
         If `out` is not, and cannot become, a folder.
     """
+    if not str(out).strip():
+        raise RefusedError("The folder of the sweep (--out) must have a name.")
     where = Path(out).absolute()
     above = [where, *where.parents]
     for place in above:
         if place.exists() and not place.is_dir():
-            raise SweepError(f"The folder {where} cannot be: {place} is a file.")
+            raise RefusedError(f"The folder {where} cannot be: {place} is a file.")
     found = tuple(checked(points, notebook.parameters, notebook.name))
     version = notebook.version
     keys = tuple(point_key(version, point, notebook.folder) for point in found)
-    return Request(notebook.name, found, keys, Store(where, version))
+    store = Store(where, version, notebook.folder)
+    return Request(notebook.name, found, keys, store)
 
 
 def sweep(
@@ -140,15 +145,12 @@ def sweep(
         with locked(store.out):
             _prepare(book, asked)
             before = status(asked)
-            again = {"to do", "lost", "running"}
-            if retry_failed:
-                again.add("failed")
             tasks = [
-                Task(store, key, point, book.folder, keep_notebooks, timeout)
+                Task(store, key, point, keep_notebooks, timeout)
                 for key, point, state in zip(
                     asked.keys, asked.points, before.states, strict=True
                 )
-                if state.word in again and not state.odd
+                if _again(state, timeout, retry_failed)
             ]
             log = report.log_to(store.out / "log.txt")
             log(f"{asked.name}: {before.counts()}; {len(tasks)} to run")
@@ -156,11 +158,10 @@ def sweep(
                 if tasks:
                     (store.out / "table.csv").unlink(missing_ok=True)
                     _work(tasks, before, scheduler, workers, progress, log)
-            except KeyboardInterrupt:
-                log("interrupted")
-                raise
-            except SweepError as error:
-                log(str(error))
+            except (KeyboardInterrupt, SweepError) as error:
+                log(str(error) or "interrupted")
+                with contextlib.suppress(OSError):  # as it may be what stopped it
+                    _finish(asked, log)
                 raise
             return _finish(asked, log)
     except OSError as error:
@@ -169,17 +170,29 @@ def sweep(
         raise SweepError(f"{place} cannot be written: {reason}.") from error
 
 
+def _again(state: State, timeout: float | None, retry_failed: bool) -> bool:
+    """Return whether a point in this state is to be run."""
+    if state.word != "failed":
+        return state.word != "done"
+    if state.odd:  # it would come out the same
+        return False
+    longer = state.limit is not None and (timeout is None or timeout > state.limit)
+    return retry_failed or longer
+
+
 def _prepare(book: Notebook, asked: Request) -> None:
     """Write down what is asked for, and clear what killed processes left."""
     store = asked.store
     clean(store)
+    if not (store.folder / "notebook.ipynb").is_file():
+        write_atomically(store.folder / "notebook.ipynb", book.text)
     if not (store.folder / "about.json").is_file():
         about = {"notebook": book.name, "version": store.version, **provenance()}
-        write_atomically(store.folder / "notebook.ipynb", book.text)
         write_atomically(store.folder / "about.json", json.dumps(about, indent=1))
     whole = {
         "notebook": asked.name,
         "version": store.version,
+        "source": str(store.source),
         "keys": asked.keys,
         "points": asked.points,
     }
@@ -259,7 +272,13 @@ def _report(
         elif (failure := asked.store.failure(key)) is not None:
             seconds = float(failure.provenance.get("seconds", 0.0))
             states.append(
-                State(failure.kind, failure.message, seconds, failure.traceback)
+                State(
+                    failure.kind,
+                    failure.message,
+                    seconds,
+                    failure.traceback,
+                    limit=failure.limit,
+                )
             )
         else:
             states.append(State("to do"))
@@ -281,17 +300,24 @@ def last_request(out: str | Path) -> Request:
 
     Raises
     ------
-    SweepError
-        If no sweep has been started there.
+    RefusedError
+        If no sweep has been started there, or the request is damaged.
     """
     where = Path(out).absolute()
     try:
-        found = json.loads((where / "request.json").read_text(encoding="utf-8"))
+        text = (where / "request.json").read_text(encoding="utf-8")
+    except OSError:
+        raise RefusedError(f"There is no sweep in {where}.") from None
+    try:
+        found = json.loads(text)
         return Request(
             found["notebook"],
             tuple(found["points"]),
             tuple(found["keys"]),
-            Store(where, found["version"]),
+            Store(where, found["version"], Path(found["source"])),
         )
-    except (OSError, ValueError, KeyError, TypeError):
-        raise SweepError(f"There is no sweep in {where}.") from None
+    except (ValueError, KeyError, TypeError):
+        raise RefusedError(
+            f"{where / 'request.json'} is damaged: give notebook and points as well, "
+            "or start the sweep again."
+        ) from None

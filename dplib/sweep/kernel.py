@@ -7,10 +7,12 @@ papermill injects the parameters and executes. What differs from its defaults:
   of the temporary folder is too long for a socket do ports have to do.
 - It is the Python that runs this, with the threads of a sweep (one), whatever kernel
   the notebook or the user's settings name.
+- It notes down the rows it hands over and the files it reads (`dplib.sweep.watch`).
 - Nothing is saved on the way; the executed notebook is returned whole.
 
-A cell that raises is a result (the notebook with its traceback). A kernel that does
-not start or dies is none: `KernelLostError`, worth another try.
+A cell that raises, or ends Python with `sys.exit`, is a result (the notebook with its
+traceback). A kernel that does not start or dies is none: `KernelLostError`, worth
+another try.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from nbclient.exceptions import CellTimeoutError
 
 from dplib.sweep.errors import KernelLostError
 from dplib.sweep.parameters import Value
+from dplib.sweep.watch import NOTES, read_notes
 
 __all__ = ["ENVIRONMENT", "Executed", "execute"]
 
@@ -59,8 +62,15 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _LONGEST = 90
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _PREFIX = "dplib-sweep"
+_LAUNCH = (
+    # What lies in the notebook's folder must not hide modules of the kernel; the cells
+    # get the folder back.
+    "import sys; sys.path[:] = filter(None, sys.path); "
+    "from dplib.sweep.watch import start; start(); "
+    "from ipykernel.kernelapp import launch_new_instance; launch_new_instance()"
+)
 _COMMAND = [
-    *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+    *(sys.executable, "-c", _LAUNCH, "-f", "{connection_file}"),
     # No notices; no history, whose database kernels would wait for.
     *("--IPKernelApp.log_level=40", "--HistoryManager.enabled=False"),
 ]
@@ -72,17 +82,26 @@ class Executed:
 
     Attributes
     ----------
-    notebook : nbformat.NotebookNode
-        With outputs.
+    notebook : nbformat.NotebookNode or None
+        With outputs; None if a cell took too long.
+    rows : list of dict
+        What it handed over, in order.
+    files : dict
+        What it read (`dplib.sweep.watch.read_notes`).
     error : str
         "" or the error in one line.
     traceback : str
         "" or the traceback.
+    slow : bool
+        Whether the error is that a cell took too long.
     """
 
     notebook: Any
+    rows: list[dict[str, Any]]
+    files: dict[str, tuple[int, int]]
     error: str = ""
     traceback: str = ""
+    slow: bool = False
 
 
 def execute(
@@ -125,7 +144,7 @@ def execute(
     with tempfile.TemporaryDirectory(
         prefix=f"{_PREFIX}-{os.getpid()}-", ignore_cleanup_errors=True
     ) as place:
-        saved = Path(place) / "executed.ipynb"
+        saved, notes = Path(place) / "executed.ipynb", Path(place) / "notes"
         try:
             with _event_loop(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the machinery, not of the cells
@@ -141,22 +160,39 @@ def execute(
                     resources={"metadata": {"path": str(folder)}},
                     kernel_manager_class=_manager(Path(place)),
                     shutdown_kernel="immediate",
+                    # An output that got lost among very many: the notes have the rows.
+                    raise_on_iopub_timeout=False,
                 )
         except papermill.PapermillExecutionError as error:
             line = _COLOURS.sub("", f"{error.ename}: {error.evalue}").strip()
             trace = _COLOURS.sub("", "\n".join(error.traceback))
-            return Executed(_read(saved), line.split("\n")[0][:300], trace or line)
+            line = line.split("\n")[0][:300]
+            return Executed(_read(saved), *read_notes(notes), line, trace or line)
         except CellTimeoutError as error:
-            line = f"a cell took more than {timeout:g} seconds"
-            return Executed(None, line, str(error))
+            line = f"a cell took more than {timeout:g} seconds (--timeout)"
+            return Executed(None, *read_notes(notes), line, str(error), slow=True)
         except OSError as error:
             if error.errno in _FULL:
                 raise
             raise KernelLostError(f"{type(error).__name__}: {error}") from None
         except Exception as error:
             raise KernelLostError(f"{type(error).__name__}: {error}") from None
-        # Not what was saved: files of notebooks sort the names in an output.
-        return Executed(notebook)
+        line = _broken_off(notebook)
+        return Executed(notebook, *read_notes(notes), line, line)
+
+
+def _broken_off(notebook: Any) -> str:
+    """Return why cells were left, or "".
+
+    papermill takes `sys.exit()` for success, and so an error whose output got lost.
+    """
+    for cell in notebook.cells:
+        if cell.metadata.get("papermill", {}).get("exception"):
+            for output in cell.outputs:
+                if output.output_type == "error":
+                    return f"{output.ename}: the cells after it did not run"
+            return "a cell raised an error, which got lost among its outputs"
+    return ""
 
 
 def _read(path: Path) -> Any:
@@ -190,7 +226,12 @@ def _manager(place: Path) -> type[AsyncKernelManager]:
 
         @property
         def kernel_spec(self) -> KernelSpec:
-            return KernelSpec(argv=_COMMAND, display_name="Python 3", language="python")
+            return KernelSpec(
+                argv=_COMMAND,
+                display_name="Python 3",
+                language="python",
+                env={NOTES: str(place / "notes")},
+            )
 
     return Manager
 

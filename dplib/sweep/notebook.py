@@ -7,7 +7,8 @@ date and the machine are kept beside the results, and are no part of the version
 
 **Key of a point.** The version, the values of the parameters, and, where a text value
 is the name of a file in the notebook's folder, what that file holds. Files that the
-code names itself are not seen: hand their names over as parameters.
+code names itself are kept with the result (`dplib.sweep.store`), which counts only as
+long as they hold the same.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any
 
 import dplib
 from dplib import provenance
-from dplib.sweep.errors import SweepError
+from dplib.sweep.errors import RefusedError
 from dplib.sweep.parameters import Parameter, Value, read_cell
 
 __all__ = ["Notebook", "code_version", "point_key", "read"]
@@ -62,7 +63,9 @@ class Notebook:
         try:
             return code_version(self.cells)
         except SyntaxError as error:
-            raise SweepError(f"A cell of {self.name} is not Python: {error}.") from None
+            raise RefusedError(
+                f"A cell of {self.name} is not Python: {error}."
+            ) from None
 
 
 # -- keys -------------------------------------------------------------------
@@ -164,28 +167,27 @@ def read(given: str | Path) -> Notebook:
 
     Raises
     ------
-    SweepError
+    RefusedError
         If there is no such notebook; it cannot be read; its two files hold other
-        code; it has no parameters cell, or two; it imports a module that lies
-        beside it, whose changes would go unseen.
+        code; or it has no parameters cell, or two.
     """
     path = _find(given)
     name = f"{path.parent.name}/{path.stem}"
     notebook = _load(path, name)
     other = path.with_suffix(".md" if path.suffix == ".ipynb" else ".ipynb")
     if other.is_file() and _code(_load(other, name)) != _code(notebook):
-        raise SweepError(
+        raise RefusedError(
             f"The files {path.name} and {other.name} hold other code: refresh the "
             "pair, then sweep."
         )
     tagged = [source for source, tags in _code(notebook) if "parameters" in tags]
     if len(tagged) != 1:
-        raise SweepError(
+        raise RefusedError(
             f"The notebook {name} must have one cell tagged 'parameters'. "
             f"Got {len(tagged)} instead."
         )
     if any("injected-parameters" in tags for _, tags in _code(notebook)):
-        raise SweepError(
+        raise RefusedError(
             f"The notebook {name} has a cell tagged 'injected-parameters': it is what "
             "a run left, not what to run."
         )
@@ -200,13 +202,6 @@ def read(given: str | Path) -> Notebook:
         text=_dumps(notebook),
     )
     _ = result.version  # every cell is Python
-    for module in sorted(_imported(result.cells)):
-        beside = (path.parent / f"{module}.py", path.parent / module / "__init__.py")
-        if any(file.is_file() for file in beside):
-            raise SweepError(
-                f"The notebook {name} imports '{module}', which lies beside it: a "
-                "sweep would not see it change. Move it into dplib or into a cell."
-            )
     return result
 
 
@@ -224,7 +219,7 @@ def _find(given: str | Path) -> Path:
     for one in tries:
         if one.is_file():
             return one.resolve()
-    raise SweepError(f"There is no notebook '{given}'.")
+    raise RefusedError(f"There is no notebook '{given}'.")
 
 
 def _load(path: Path, name: str) -> Any:
@@ -237,14 +232,14 @@ def _load(path: Path, name: str) -> Any:
         try:
             return read_source(path)
         except NotebookError as error:
-            raise SweepError(str(error)) from None
+            raise RefusedError(str(error)) from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cells without ids are harmless here
             return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     except Exception as error:  # whatever the file is, it is no notebook
         reason = " ".join(str(error).split())[:200]
-        raise SweepError(f"The notebook {name} cannot be read: {reason}.") from None
+        raise RefusedError(f"The notebook {name} cannot be read: {reason}.") from None
 
 
 def _code(notebook: Any) -> list[tuple[str, list[str]]]:
@@ -262,19 +257,3 @@ def _dumps(notebook: Any) -> str:
         warnings.simplefilter("ignore")
         text: str = nbformat.writes(notebook)
     return text
-
-
-def _imported(cells: tuple[str, ...]) -> set[str]:
-    """Return the top names that the cells import, as far as they are plain Python."""
-    names: set[str] = set()
-    for cell in cells:
-        try:
-            tree = ast.parse(cell)
-        except SyntaxError:
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                names.update(alias.name.split(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names.add(node.module.split(".")[0])
-    return names

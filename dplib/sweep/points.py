@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dplib import check
-from dplib.sweep.errors import SweepError
+from dplib.sweep.errors import RefusedError
 from dplib.sweep.parameters import Parameter, Value, assignment, known
 
 __all__ = ["Point", "checked", "describe", "from_csv", "grid", "grid_option", "product"]
@@ -93,7 +93,7 @@ def from_csv(path: Path) -> list[dict[str, object]]:
 
     Raises
     ------
-    SweepError
+    RefusedError
         If the file cannot be read, a name is missing or there twice, a line has
         another number of values, or there is no line.
     """
@@ -103,23 +103,28 @@ def from_csv(path: Path) -> list[dict[str, object]]:
         reader = csv.reader(io.StringIO(text, ""), strict=True)
         lines = [(number, line) for number, line in enumerate(reader, start=1) if line]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SweepError(f"The points of {path} cannot be read: {error}.") from None
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = error.strerror or reason
+        elif isinstance(error, UnicodeDecodeError):
+            reason = "it is not in UTF-8"
+        raise RefusedError(f"The points of {path} cannot be read: {reason}.") from None
     if len(lines) < 2:
-        raise SweepError(
+        raise RefusedError(
             f"The file {path} must hold a line of names and at least one point."
         )
     names = [name.strip() for name in lines[0][1]]
     for name in names:
         if not name:
-            raise SweepError(f"The file {path} has a column without a name.")
+            raise RefusedError(f"The file {path} has a column without a name.")
         if names.count(name) > 1:
-            raise SweepError(f"The file {path} has the column '{name}' twice.")
+            raise RefusedError(f"The file {path} has the column '{name}' twice.")
     result: list[dict[str, object]] = []
     for number, line in lines[1:]:
         if len(line) != len(names):
-            raise SweepError(
-                f"Row {number} of {path} must have {len(names)} values, one for "
-                f"each name. Got {len(line)} instead."
+            raise RefusedError(
+                f"Row {number} of {path} must have a value for each of the "
+                f"{len(names)} names. Got {len(line)} instead."
             )
         result.append(dict(zip(names, line, strict=True)))
     return result

@@ -47,6 +47,8 @@ class State:
         The whole of it.
     odd : bool
         Whether it failed only because its columns are not the others'.
+    limit : float or None
+        Seconds that were too few for a cell; None if that was not the reason.
     """
 
     word: str
@@ -54,6 +56,7 @@ class State:
     seconds: float = 0.0
     traceback: str = ""
     odd: bool = False
+    limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,8 @@ class Report:
         """
         have = Counter(state.word for state in self.states)
         parts = ", ".join(f"{have[word]} {word}" for word in WORDS)
-        return f"{len(self.states)} points: {parts}"
+        number = len(self.states)
+        return f"{number} point{'s' if number != 1 else ''}: {parts}"
 
 
 def varied(points: Sequence[Point]) -> list[Point]:

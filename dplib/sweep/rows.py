@@ -1,8 +1,8 @@
 """Rows that a batch notebook hands over to whoever collects them.
 
-A batch notebook computes one point: its parameters in, one row out. `record` shows
-the row as a small table and leaves it as a JSON output of its own type, from which a
-sweep over many points makes one table.
+A batch notebook computes one point: its parameters in, rows out. `record` shows a row
+as a small table, with a JSON output of its own type; in the kernel of a sweep it also
+notes it down (`dplib.sweep.watch`), and from these notes the sweep makes one table.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import html
 import math
 import numbers
+import unicodedata
 from typing import Any
 
 import numpy as np
 
 from dplib import check
 from dplib.rounding import shown
+from dplib.sweep.watch import note_row
 
 __all__ = ["MIME_TYPE", "record", "row"]
 
@@ -41,8 +43,9 @@ def row(**values: object) -> dict[str, Value]:
     Raises
     ------
     TypeError, ValueError
-        If there is no value, one is neither number nor text, or a number is
-        not finite.
+        If there is no value, one is neither number nor text, a number is not finite,
+        or a text has letters that do not survive a CSV file: control characters
+        other than tab and newline, and halves of surrogate pairs.
 
     Examples
     --------
@@ -54,7 +57,12 @@ def row(**values: object) -> dict[str, Value]:
     result: dict[str, Value] = {}
     for name, value in values.items():
         plain = value.item() if isinstance(value, np.generic) else value
-        if isinstance(plain, (bool, str)):
+        if isinstance(plain, str):
+            strange = {c for c in plain if unicodedata.category(c) in ("Cc", "Cs")}
+            if strange - {"\t", "\n"}:
+                check.fail(name, "record", "free of control characters", value)
+            result[name] = plain
+        elif isinstance(plain, bool):
             result[name] = plain
         elif isinstance(plain, numbers.Integral):
             result[name] = int(plain)
@@ -94,6 +102,7 @@ def record(**values: object) -> None:
         MIME_TYPE: kept,
     }
     display(bundle, raw=True)
+    note_row(kept)
 
 
 def _shown(value: Value) -> str:

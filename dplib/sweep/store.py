@@ -11,14 +11,14 @@
       versions/VERSION/      one for each state of the code
         about.json           notebook, version, provenance
         notebook.ipynb       what is run, without outputs
-        results/KEY.json     parameters, rows, provenance of a finished point
+        results/KEY.json     parameters, rows, files read, provenance of a point
         failures/KEY.json    the same for a failed one: message and traceback
         notebooks/KEY.ipynb  executed notebooks
         running/KEY          points at work
 
 A file is written under another name, forced to disk, and renamed. A result is the
 last file of its point, and carries a digest: what is half-written or damaged does not
-count, and the point is run again.
+count, nor what read files that hold something else by now; the point is run again.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dplib.sweep.inputs import unchanged
 from dplib.sweep.parameters import Value
 from dplib.whole_files import abandoned, write_atomically
 
@@ -41,10 +42,11 @@ Row = dict[str, Value]
 
 @dataclass(frozen=True)
 class Result:
-    """What a finished point left: its rows, and where they come from."""
+    """What a finished point left: its rows, where they come from, files it read."""
 
     rows: tuple[Row, ...]
     provenance: Mapping[str, Any]
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,18 @@ class Failure:
         All of it.
     provenance : mapping
         Date, seconds, machine, versions.
+    files : mapping
+        Files it read, with digests.
+    limit : float or None
+        Seconds that were too few for a cell; None if that was not the reason.
     """
 
     kind: str
     message: str
     traceback: str
     provenance: Mapping[str, Any]
+    files: Mapping[str, str] = field(default_factory=dict)
+    limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -80,10 +88,13 @@ class Store:
         Folder of the sweep, absolute.
     version : str
         Key of the code.
+    source : pathlib.Path
+        The notebook's folder, absolute, where kernels work.
     """
 
     out: Path
     version: str
+    source: Path
 
     @property
     def folder(self) -> Path:
@@ -96,23 +107,27 @@ class Store:
         return self.folder / kind / f"{key}{endings.get(kind, '.json')}"
 
     def result(self, key: str, point: Mapping[str, Value]) -> Result | None:
-        """Return the result of a point, or None: damaged is not finished."""
+        """Return the result of a point, or None: damaged or outdated is none."""
         found = _whole(self.path("results", key))
         if found is None or found.get("parameters") != dict(point):
             return None
         try:
             rows = tuple(dict(row) for row in found["rows"])
-            return Result(rows, dict(found["provenance"])) if rows else None
+            files = dict(found["files"])
+            result = Result(rows, dict(found["provenance"]), files)
         except (KeyError, TypeError, ValueError):
             return None
+        return result if rows and unchanged(files, self.source) else None
 
     def failure(self, key: str) -> Failure | None:
-        """Return why a point failed, or None."""
+        """Return why a point failed, or None, also if it read other files then."""
         found = _whole(self.path("failures", key))
         try:
-            return Failure(**found["failure"]) if found else None
+            failure = Failure(**found["failure"]) if found else None
         except (KeyError, TypeError):
             return None
+        same = failure is not None and unchanged(failure.files, self.source)
+        return failure if same else None
 
     def write_result(
         self, key: str, point: Mapping[str, Value], result: Result
@@ -121,6 +136,7 @@ class Store:
         body = {
             "parameters": dict(point),
             "rows": list(result.rows),
+            "files": dict(result.files),
             "provenance": dict(result.provenance),
         }
         write_atomically(self.path("results", key), _sealed(body))

@@ -13,14 +13,16 @@ import json
 import platform
 import socket
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dplib.sweep.inputs import digests
 from dplib.sweep.notebook import code_version, point_key
 from dplib.sweep.parameters import Value
-from dplib.sweep.rows import MIME_TYPE, row
+from dplib.sweep.rows import row
 from dplib.sweep.store import Failure, Result, Row, Store
 from dplib.whole_files import versions, write_atomically
 
@@ -41,8 +43,6 @@ class Task:
         Key of the point.
     point : dict
         Values of the parameters.
-    folder : pathlib.Path
-        The notebook's folder.
     keep_notebook : bool
         Whether to store the executed notebook.
     timeout : float or None
@@ -52,7 +52,6 @@ class Task:
     store: Store
     key: str
     point: dict[str, Value]
-    folder: Path
     keep_notebook: bool = True
     timeout: float | None = None
 
@@ -128,10 +127,9 @@ def run_point(task: Task) -> Outcome:
         seconds = round(time.monotonic() - start, 3)
         about = {**provenance(), "seconds": seconds}
         if isinstance(found, Failure):
-            failure = Failure(found.kind, found.message, found.traceback, about)
-            store.write_failure(task.key, task.point, failure)
+            store.write_failure(task.key, task.point, replace(found, provenance=about))
             return Outcome("failed", found.message, seconds, host)
-        store.write_result(task.key, task.point, Result(found, about))
+        store.write_result(task.key, task.point, replace(found, provenance=about))
         return Outcome("done", "", seconds, host)
     except OSError as error:
         reason = f"{error.strerror or error}"
@@ -153,7 +151,7 @@ def _notebook(path: Path) -> tuple[str, tuple[str, ...]]:
 def _same_code(task: Task, cells: tuple[str, ...]) -> bool:
     version = code_version(cells)
     same = version == task.store.version
-    return same and point_key(version, task.point, task.folder) == task.key
+    return same and point_key(version, task.point, task.store.source) == task.key
 
 
 def _other_code(host: str) -> Outcome:
@@ -164,31 +162,35 @@ def _other_code(host: str) -> Outcome:
     )
 
 
-def _run(task: Task, text: str) -> tuple[Row, ...] | Failure:
-    """Execute, store the executed notebook, and return the rows or the failure."""
+def _run(task: Task, text: str) -> Result | Failure:
+    """Execute, store the executed notebook, and return what came of it."""
     import nbformat
 
     from dplib.sweep.kernel import execute
 
-    executed = execute(text, task.point, task.folder, timeout=task.timeout)
+    source = task.store.source
+    executed = execute(text, task.point, source, timeout=task.timeout)
+    files = digests(executed.files, source)
     if task.keep_notebook and executed.notebook is not None:
         path = task.store.path("notebooks", task.key)
         write_atomically(path, nbformat.writes(executed.notebook))
     if executed.error:
-        return Failure("failed", executed.error, executed.traceback, {})
+        limit = task.timeout if executed.slow else None
+        error, trace = executed.error, executed.traceback
+        return Failure("failed", error, trace, {}, files, limit)
     try:
-        return rows_of(executed.notebook, task.point)
+        return Result(rows_of(executed.rows, task.point), {}, files)
     except (TypeError, ValueError) as error:
-        return Failure("failed", str(error), str(error), {})
+        return Failure("failed", str(error), str(error), {}, files)
 
 
-def rows_of(notebook: Any, point: dict[str, Value]) -> tuple[Row, ...]:
-    """Return the rows that an executed notebook handed over.
+def rows_of(recorded: Sequence[Row], point: dict[str, Value]) -> tuple[Row, ...]:
+    """Return the rows that a notebook handed over, checked against its point.
 
     Parameters
     ----------
-    notebook : nbformat.NotebookNode
-        With outputs.
+    recorded : sequence of dict
+        What it recorded, in order.
     point : dict
         The parameters it ran with.
 
@@ -205,24 +207,21 @@ def rows_of(notebook: Any, point: dict[str, Value]) -> tuple[Row, ...]:
         number nor text, or one named like a parameter differs from it.
     """
     rows: list[Row] = []
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if MIME_TYPE not in output.get("data", {}):
-                continue
-            values = row(**output["data"][MIME_TYPE])
-            for name in point.keys() & values.keys():
-                if values[name] != point[name]:
-                    raise ValueError(
-                        f"The row says {name}={values[name]!r}, and the parameter is "
-                        f"{point[name]!r}: give the column another name."
-                    )
-            new = {name: v for name, v in values.items() if name not in point}
-            if rows and list(new) != list(rows[0]):
+    for given in recorded:
+        values = row(**given)
+        for name in point.keys() & values.keys():
+            if values[name] != point[name]:
                 raise ValueError(
-                    "The notebook recorded rows with different columns: "
-                    f"{', '.join(rows[0])}; then {', '.join(new)}."
+                    f"The row says {name}={values[name]!r}, and the parameter is "
+                    f"{point[name]!r}: give the column another name."
                 )
-            rows.append(new)
+        new = {name: v for name, v in values.items() if name not in point}
+        if rows and list(new) != list(rows[0]):
+            raise ValueError(
+                "The notebook recorded rows with different columns: "
+                f"{', '.join(rows[0])}; then {', '.join(new)}."
+            )
+        rows.append(new)
     if not rows:
         raise ValueError("The notebook never called sweep.record.")
     return tuple(rows)

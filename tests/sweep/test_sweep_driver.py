@@ -12,7 +12,6 @@ import tiny_sweep
 from dplib.sweep import __main__ as command
 from dplib.sweep import driver, engine, report, table, worker
 from dplib.sweep.errors import SweepError
-from dplib.sweep.rows import MIME_TYPE
 from dplib.sweep.store import Failure, Result, Store
 
 
@@ -43,6 +42,10 @@ def act(task):
         failure = Failure("failed", "ValueError: unlucky", "Traceback ...", about)
         task.store.write_failure(task.key, task.point, failure)
         return worker.Outcome("failed", failure.message)
+    if n == 17:
+        failure = Failure("failed", "slow", "", about, {}, task.timeout or 7.0)
+        task.store.write_failure(task.key, task.point, failure)
+        return worker.Outcome("failed", "slow")
     if n == 14:
         return worker.Outcome("lost", "The worker died 3 times.")
     if n == 15:
@@ -112,7 +115,34 @@ def test_a_worker_that_cannot_work_stops_the_sweep(notebook, ran):
     assert ran == [1, 1, 15]
     found = driver.status(driver.last_request(notebook.parent / "out"))
     assert [s.word for s in found.states] == ["done", "done", "to do", "to do"]
-    assert not found.table.exists()
+    assert len(found.table.read_text().splitlines()) == 3  # what is finished
+
+
+def test_a_point_that_took_too_long_is_run_again_with_more_time(notebook, ran):
+    sweep(notebook, [17], timeout=5)
+    ran.clear()
+    assert not sweep(notebook, [17], timeout=5).succeeded
+    assert ran == []
+    sweep(notebook, [17], timeout=6)
+    assert ran == [17, 17]
+    ran.clear()
+    sweep(notebook, [17])
+    assert ran == [17, 17]
+
+
+def test_a_folder_without_its_notebook_heals(notebook, ran):
+    sweep(notebook, [1])
+    (copy,) = notebook.parent.glob("out/versions/*/notebook.ipynb")
+    copy.unlink()
+    sweep(notebook, [1, 2])
+    assert ran == [1, 1, 2, 2]
+    assert copy.is_file()
+
+
+def test_a_sweep_without_a_name_is_refused(notebook, ran):
+    with pytest.raises(SweepError, match="must have a name"):
+        driver.sweep(notebook, [{}], out="")
+    assert ran == []
 
 
 def test_a_point_with_other_columns_fails_and_stays_out_of_the_table(notebook, ran):
@@ -222,22 +252,13 @@ def test_a_file_where_a_folder_is_expected_is_refused(notebook, ran):
 # -- what a worker makes of an executed notebook ---------------------------
 
 
-class Executed:
-    def __init__(self, *rows):
-        outputs = [
-            {"output_type": "display_data", "data": {MIME_TYPE: r}} for r in rows
-        ]
-        stream = {"output_type": "stream", "name": "stdout", "text": "hello"}
-        self.cells = [{"cell_type": "markdown"}, {"outputs": [stream, *outputs]}]
-
-
 POINT = {"a": 0.5, "n": 3}
 
 
 def test_rows_leave_out_what_only_repeats_a_parameter():
-    found = worker.rows_of(Executed({"a": 0.5, "n": 3.0, "x": 1.0}), POINT)
+    found = worker.rows_of([{"a": 0.5, "n": 3.0, "x": 1.0}], POINT)
     assert found == ({"x": 1.0},)
-    found = worker.rows_of(Executed({"x": 1}, {"x": 2}), POINT)
+    found = worker.rows_of([{"x": 1}, {"x": 2}], POINT)
     assert found == ({"x": 1}, {"x": 2})
 
 
@@ -253,7 +274,7 @@ def test_rows_leave_out_what_only_repeats_a_parameter():
 )
 def test_rows_that_no_table_can_hold_fail_the_point(rows, message):
     with pytest.raises(ValueError, match=message):
-        worker.rows_of(Executed(*rows), POINT)
+        worker.rows_of(rows, POINT)
 
 
 def test_columns_in_another_order_are_the_same_columns():
@@ -265,18 +286,16 @@ def test_columns_in_another_order_are_the_same_columns():
 def test_a_worker_with_other_code_or_without_the_folder_stops(notebook, tmp_path):
     book = driver.read(notebook)
     asked = driver.request(book, [{}], tmp_path / "out")
-    task = worker.Task(asked.store, asked.keys[0], asked.points[0], book.folder)
+    task = worker.Task(asked.store, asked.keys[0], asked.points[0])
     found = worker.run_point(task)
     assert found.state == "stop"
     assert "does not see" in found.message
     asked.store.out.mkdir()
     driver._prepare(book, asked)
-    other = Store(asked.store.out, "0" * 64)
+    other = Store(asked.store.out, "0" * 64, book.folder)
     other.folder.mkdir(parents=True)
     (other.folder / "notebook.ipynb").write_text(book.text)
-    found = worker.run_point(
-        worker.Task(other, asked.keys[0], asked.points[0], book.folder)
-    )
+    found = worker.run_point(worker.Task(other, asked.keys[0], asked.points[0]))
     assert found.state == "stop"
     assert "not, or no longer, that of this sweep" in found.message
 
@@ -348,8 +367,8 @@ def test_a_file_of_points_and_a_grid_go_together(notebook, capsys):
         (["--grid", "n=1,1"], 2, "Points 1 and 2 are the same"),
         (["--grid", "n=1", "--grid", "n=2"], 2, "given once for each name"),
         (["--grid", "n"], 2, "NAME=VALUE"),
-        ([], 1, "Which points?"),
-        (["--points", "none.csv"], 1, "cannot be read"),
+        ([], 2, "Which points?"),
+        (["--points", "none.csv"], 2, "cannot be read"),
         (["--grid", "n=1", "--workers", "0"], 2, "'workers' parameter of sweep"),
     ],
 )
@@ -367,10 +386,12 @@ def test_what_is_refused_is_told_in_one_line(
 
 def test_a_sweep_that_is_not_there_has_no_status(tmp_path, capsys):
     status, _, errors = run(capsys, "--status", "--out", tmp_path)
-    assert status == 1
+    assert status == 2
     assert "There is no sweep in" in errors
     (tmp_path / "request.json").write_text(json.dumps([]))
-    assert run(capsys, "--status", "--out", tmp_path)[0] == 1
+    status, _, errors = run(capsys, "--status", "--out", tmp_path)
+    assert status == 2
+    assert "request.json is damaged" in errors
 
 
 def test_a_fault_of_ours_is_not_dressed_as_a_refusal(notebook, monkeypatch):

@@ -98,8 +98,25 @@ def test_a_second_driver_is_refused_and_ctrl_c_ends_the_first_quietly(place, ser
     )
     until(lambda: not place.kernels())
     until(lambda: not any(alive(worker) for worker in workers))
-    assert not (place.folder / "interrupted" / "table.csv").exists()
+    lines = place.table("interrupted").splitlines()  # of what was finished
+    assert set(lines[1:]) < set(serial.splitlines())
     ended(place, "interrupted", serial)
+
+
+def test_a_driver_that_is_told_to_end_leaves_the_table_so_far(place, serial):
+    """As a queue does with SIGTERM when the time is up."""
+    process = place.start("ended", *GRID, "--workers", "1")
+    until(lambda: place.results("ended"))
+    process.terminate()
+    printed, errors = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert printed == ""
+    assert errors == "Ended. The same command goes on where it was.\n"
+    until(lambda: not place.kernels())
+    rows = place.table("ended").splitlines()[1:]
+    assert rows == serial.splitlines()[1 : len(rows) + 1]
+    assert place.states("ended").count("done") == len(rows)
+    ended(place, "ended", serial)
 
 
 def working(place, process):

@@ -102,8 +102,14 @@ def test_a_file_gives_one_point_a_line(tmp_path, text):
         ("a,a\n1,2\n", "has the column 'a' twice"),
         ("a, a\n1,2\n", "has the column 'a' twice"),
         (",a\n0,1\n", "a column without a name"),
-        ("a,n\n1\n", "Row 2 of .* must have 2 values.*Got 1 instead"),
-        ("a,n\n1,2\n1,2,3\n", "Row 3 of .* must have 2 values.*Got 3 instead"),
+        (
+            "a,n\n1\n",
+            "Row 2 of .* must have a value for each of the 2 names.*Got 1 instead",
+        ),
+        (
+            "a,n\n1,2\n1,2,3\n",
+            "Row 3 of .* must have a value for each of the 2 names.*Got 3 instead",
+        ),
         (b"a\n\xff\n", "cannot be read"),
     ],
 )
@@ -113,8 +119,15 @@ def test_a_file_of_another_shape_is_refused(tmp_path, text, message):
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(SweepError, match="cannot be read"):
+    with pytest.raises(SweepError, match="cannot be read: No such file or directory"):
         points_of.from_csv(tmp_path / "none.csv")
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_bytes("a\n1\n".encode("utf-16"))
+    with pytest.raises(SweepError, match="cannot be read: it is not in UTF-8"):
+        points_of.from_csv(path)
 
 
 def test_a_file_and_a_grid_multiply_and_do_not_share_names():

@@ -23,6 +23,8 @@ def test_a_row_holds_plain_values():
         ({"a": float("nan")}, ValueError, "'a' parameter of record must be finite"),
         ({"a": [1.0]}, TypeError, "'a' parameter of record must be a number or text"),
         ({"a": None}, TypeError, "'a' parameter of record must be a number or text"),
+        ({"a": "x\ry"}, ValueError, "'a' parameter of record must be free of control"),
+        ({"a": "\ud800"}, ValueError, "'a' parameter of record must be free of"),
     ],
 )
 def test_a_row_refuses_what_no_table_can_hold(values, error, message):

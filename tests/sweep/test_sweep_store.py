@@ -8,15 +8,15 @@ import sys
 import pytest
 
 from dplib import whole_files
-from dplib.sweep import lock, store
-from dplib.sweep.errors import SweepError
+from dplib.sweep import inputs, lock, store
+from dplib.sweep.errors import KernelLostError, SweepError
 
 POINT = {"a": 0.1, "n": 3}
 
 
 @pytest.fixture
 def place(tmp_path):
-    return store.Store(tmp_path / "out", "f" * 64)
+    return store.Store(tmp_path / "out", "f" * 64, tmp_path)
 
 
 def write(place, x=1 / 3):
@@ -69,6 +69,38 @@ def test_a_result_takes_the_place_of_a_failure(place):
     assert place.failure("k") == failure
     write(place)
     assert place.failure("k") is None
+
+
+def test_what_read_a_file_counts_as_long_as_the_file_holds_the_same(place, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("one")
+    state = data.stat()
+    read = {str(data): (state.st_mtime_ns, state.st_size)}
+    files = inputs.digests(read, tmp_path)
+    assert list(files) == ["data.csv"]
+    result = store.Result(({"x": 1},), {}, files)
+    failure = store.Failure("failed", "unlucky", "", {}, files)
+    place.write_failure("k", POINT, failure)
+    assert place.failure("k") == failure
+    data.write_text("two")
+    assert place.failure("k") is None
+    data.write_text("one")
+    place.write_result("k", POINT, result)
+    assert place.result("k", POINT) == result
+    data.write_text("two!")
+    assert place.result("k", POINT) is None
+    data.write_text("one")
+    assert place.result("k", POINT) == result
+    data.unlink()
+    assert place.result("k", POINT) is None
+
+
+def test_a_file_that_changes_while_it_is_read_is_told(tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("one")
+    with pytest.raises(KernelLostError, match=r"data.csv changed while a point"):
+        inputs.digests({str(data): (1, 3)}, tmp_path)
+    assert inputs.digests({str(tmp_path / "gone"): (1, 3)}, tmp_path) == {}
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -18,13 +18,12 @@ PARAMETERS = (
     "a = 0.5  # a float\nn = 3  # an integer\nword = 'w'  # text\nwait = 0.0  # s"
 )
 
-#: Waits, then hands over one row without importing dplib, whose import takes long.
+#: Waits, then hands over one row.
 ROW = """\
 import time
-from IPython.display import display
+from dplib import sweep
 time.sleep(wait)
-row = {"x": a * n / 3, "said": word}
-display({"application/vnd.dplib.row+json": row}, raw=True)
+sweep.record(x=a * n / 3, said=word)
 """
 
 LUCK = "if n == 13:\n    raise ValueError('unlucky')"
