@@ -24,6 +24,8 @@ import papermill
 
 from dplib.sweep import driver, engine
 from dplib.sweep.kernel import ENVIRONMENT
+from dplib.sweep.notebook import read
+from dplib.sweep.request import request
 from dplib.sweep.store import Result
 
 POINTS, ROUNDS, MANY = 5, 5, 10_000
@@ -118,7 +120,7 @@ def main():
 
         points = {"a": [i / 7 for i in range(100)], "n": list(range(MANY // 100))}
         out = folder / "many"
-        listing, asked = timed(driver.request, driver.read(path), points, out)
+        listing, asked = timed(request, read(path), points, out)
         none, _ = timed(driver.status, asked)
         fill(asked)
         everything, _ = timed(driver.status, asked)

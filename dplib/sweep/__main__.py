@@ -23,9 +23,10 @@ from typing import Any
 from dplib import check
 from dplib.sweep import points as points_of
 from dplib.sweep import report
-from dplib.sweep.driver import Points, last_request, request, status, sweep
+from dplib.sweep.driver import status, sweep
 from dplib.sweep.errors import RefusedError, SweepError
 from dplib.sweep.notebook import read
+from dplib.sweep.request import Points, last_request, request
 
 __all__ = ["main"]
 

@@ -15,72 +15,23 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dplib import check
 from dplib.sweep import report, table
-from dplib.sweep.errors import RefusedError, SweepError
+from dplib.sweep.errors import SweepError
 from dplib.sweep.lock import held, locked
-from dplib.sweep.notebook import Notebook, point_key, read
-from dplib.sweep.points import Point, checked, describe
+from dplib.sweep.notebook import Notebook, read
+from dplib.sweep.points import describe
 from dplib.sweep.report import Report, State
-from dplib.sweep.store import Failure, Result, Store, clean
+from dplib.sweep.request import Points, Request, request, save
+from dplib.sweep.store import Failure, Result, clean
 from dplib.sweep.worker import Task, provenance
 from dplib.whole_files import write_atomically
 
-__all__ = ["Request", "last_request", "request", "status", "sweep"]
-
-Points = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked for: points of a notebook, and the folder for what they give.
-
-    Attributes
-    ----------
-    name : str
-        The notebook.
-    points : tuple of dict
-        Checked points, in order.
-    keys : tuple of str
-        Their keys.
-    store : Store
-        Where results lie.
-    """
-
-    name: str
-    points: tuple[Point, ...]
-    keys: tuple[str, ...]
-    store: Store
-
-
-def request(notebook: Notebook, points: Points, out: str | Path) -> Request:
-    """Check the points of a notebook, and say where their results lie.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a point is not as it must be (`dplib.sweep.points.checked`).
-    RefusedError
-        If `out` is not, and cannot become, a folder.
-    """
-    if not str(out).strip():
-        raise RefusedError("The folder of the sweep (--out) must have a name.")
-    where = Path(out).absolute()
-    above = [where, *where.parents]
-    for place in above:
-        if place.exists() and not place.is_dir():
-            raise RefusedError(f"The folder {where} cannot be: {place} is a file.")
-    found = tuple(checked(points, notebook.parameters, notebook.name))
-    version = notebook.version
-    keys = tuple(point_key(version, point, notebook.folder) for point in found)
-    store = Store(where, version, notebook.folder)
-    return Request(notebook.name, found, keys, store)
+__all__ = ["status", "sweep"]
 
 
 def sweep(
@@ -189,14 +140,7 @@ def _prepare(book: Notebook, asked: Request) -> None:
     if not (store.folder / "about.json").is_file():
         about = {"notebook": book.name, "version": store.version, **provenance()}
         write_atomically(store.folder / "about.json", json.dumps(about, indent=1))
-    whole = {
-        "notebook": asked.name,
-        "version": store.version,
-        "source": str(store.source),
-        "keys": asked.keys,
-        "points": asked.points,
-    }
-    write_atomically(store.out / "request.json", json.dumps(whole))
+    save(asked)
 
 
 def _work(
@@ -293,31 +237,3 @@ def status(asked: Request) -> Report:
     """Return the state of every point, from the folder alone."""
     running = asked.store.running(asked.keys) if held(asked.store.out) else []
     return _report(asked, _results(asked), running)
-
-
-def last_request(out: str | Path) -> Request:
-    """Return what was last asked for in a folder.
-
-    Raises
-    ------
-    RefusedError
-        If no sweep has been started there, or the request is damaged.
-    """
-    where = Path(out).absolute()
-    try:
-        text = (where / "request.json").read_text(encoding="utf-8")
-    except OSError:
-        raise RefusedError(f"There is no sweep in {where}.") from None
-    try:
-        found = json.loads(text)
-        return Request(
-            found["notebook"],
-            tuple(found["points"]),
-            tuple(found["keys"]),
-            Store(where, found["version"], Path(found["source"])),
-        )
-    except (ValueError, KeyError, TypeError):
-        raise RefusedError(
-            f"{where / 'request.json'} is damaged: give notebook and points as well, "
-            "or start the sweep again."
-        ) from None

@@ -92,3 +92,9 @@ def test_one_agent_is_solved_like_its_process():
 def test_one_agent_needs_rewards_that_differ(rewards):
     with pytest.raises((TypeError, ValueError), match="'rewards' parameter of one_ag"):
         one_agent(MDP([[[1.0], [1.0]]], 0.5), rewards)
+
+
+def test_the_goal_of_one_agent_is_the_first_of_its_largest_rewards():
+    model = MDP(np.full((2, 2, 2), 0.5), 0.5)
+    team = one_agent(model, [[0.0, 7.0], [7.0, 0.0]])
+    assert (team.goal_state, team.goal_action) == (0, 1)

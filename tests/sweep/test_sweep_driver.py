@@ -12,6 +12,8 @@ import tiny_sweep
 from dplib.sweep import __main__ as command
 from dplib.sweep import driver, engine, report, table, worker
 from dplib.sweep.errors import SweepError
+from dplib.sweep.notebook import read
+from dplib.sweep.request import last_request, request
 from dplib.sweep.store import Failure, Result, Store
 
 
@@ -113,7 +115,7 @@ def test_a_worker_that_cannot_work_stops_the_sweep(notebook, ran):
     with pytest.raises(SweepError, match=r"be written\. Start the sweep again"):
         sweep(notebook, [1, 15])
     assert ran == [1, 1, 15]
-    found = driver.status(driver.last_request(notebook.parent / "out"))
+    found = driver.status(last_request(notebook.parent / "out"))
     assert [s.word for s in found.states] == ["done", "done", "to do", "to do"]
     assert len(found.table.read_text().splitlines()) == 3  # what is finished
 
@@ -207,7 +209,7 @@ def test_points_csv_and_log_tell_point_by_point(notebook):
 @pytest.mark.usefixtures("ran")
 def test_many_points_are_listed_and_resumed_in_seconds(notebook):
     points = {"a": [i / 7 for i in range(50)], "n": list(range(100, 140))}
-    asked = driver.request(driver.read(notebook), points, notebook.parent / "out")
+    asked = request(read(notebook), points, notebook.parent / "out")
     for key, point in list(zip(asked.keys, asked.points, strict=True))[:200]:
         act(worker.Task(asked.store, key, point, notebook.parent))
     start = time.process_time()
@@ -284,8 +286,8 @@ def test_columns_in_another_order_are_the_same_columns():
 
 
 def test_a_worker_with_other_code_or_without_the_folder_stops(notebook, tmp_path):
-    book = driver.read(notebook)
-    asked = driver.request(book, [{}], tmp_path / "out")
+    book = read(notebook)
+    asked = request(book, [{}], tmp_path / "out")
     task = worker.Task(asked.store, asked.keys[0], asked.points[0])
     found = worker.run_point(task)
     assert found.state == "stop"
