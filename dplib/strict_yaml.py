@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-__all__ = ["load", "shown"]
+__all__ = ["load", "plain", "shown"]
 
 
 class _RefusedError(ValueError):
@@ -79,6 +79,19 @@ def shown(value: object) -> str:
     cut.maxlevel, cut.maxstring, cut.maxother = 3, 80, 80
     text = " ".join(cut.repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def plain(text: str, most: int) -> str:
+    r"""Return a text on one line, cut, and free of letters that do something.
+
+    Examples
+    --------
+    >>> plain("a\nb\x1b[31m", 80)
+    'a b?[31m'
+    """
+    line = " ".join(text[: 2 * most].split())
+    line = "".join(letter if letter.isprintable() else "?" for letter in line)
+    return line if len(line) <= most else line[: most - 3] + "..."
 
 
 def load(path: Path, error: type[ValueError]) -> Any:

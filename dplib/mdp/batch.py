@@ -66,7 +66,7 @@ def solve_many(
     model: Model,
     rewards: ArrayLike,
     *,
-    tolerance: float,
+    tolerance: ArrayLike | None = None,
     stopping: str = "span",
     sweeps: int = SWEEPS,
     start: ArrayLike | None = None,
@@ -80,7 +80,11 @@ def solve_many(
         The dynamics.
     rewards : array_like, shape (S, n, m)
         One reward array for every sample.
-    tolerance, stopping, sweeps, max_iterations
+    tolerance : float or array_like, shape (S,), optional
+        As in `dplib.mdp.policy_iteration.modified_policy_iteration`, for all samples
+        or for each. By default four times the rounding error of each sample: as
+        exact as can be certified, in any unit of its rewards.
+    stopping, sweeps, max_iterations
         As in `dplib.mdp.policy_iteration.modified_policy_iteration`.
     start : array_like, shape (n,), optional
         Values that every solve starts from: those of the true rewards are near.
@@ -118,13 +122,25 @@ def solve_many(
         if start is None
         else limits.array("start", start, where, shape=(n,))
     )
-    tolerance = check.positive("tolerance", tolerance, where)
     check.member("stopping", stopping, where, STOPPING)
     sweeps = check.integer("sweeps", sweeps, where, low=0, high=MOST_SWEEPS)
-    scale = max(float(np.abs(r).max()) / (1.0 - gamma), float(np.abs(v).max()))
-    rounding = rounding_error(model, scale)
-    limit = change_limit(model, tolerance, stopping, rounding, where)
-    most = most_backups(model, limit, 2.0 * scale, tolerance, max_iterations, where)
+    # Sample by sample: what is large in one must not blur another.
+    scale = np.abs(r).max(axis=(1, 2)) / (1.0 - gamma)
+    scale = np.maximum(scale, float(np.abs(v).max()))
+    rounding = np.array([rounding_error(model, one) for one in scale.tolist()])
+    wanted = _tolerances(tolerance, rounding, where)
+    limit = np.empty(r.shape[0])
+    most = np.empty(r.shape[0], dtype=np.int64)
+    for k, (want, off) in enumerate(zip(wanted, rounding, strict=True)):
+        limit[k] = change_limit(model, float(want), stopping, float(off), where)
+        most[k] = most_backups(
+            model,
+            float(limit[k]),
+            2.0 * float(scale[k]),
+            float(want),
+            max_iterations,
+            where,
+        )
     spread = stopping == "span"
     values = np.tile(v, (r.shape[0], 1))
     policies = np.zeros((r.shape[0], n), dtype=np.int64)
@@ -153,8 +169,8 @@ def solve_many(
         k = int(failed[0])
         raise RuntimeError(
             f"{where} did not converge: after {done[k]} backups the error of sample "
-            f"{k} may still be {bound[k] + rounding:.3g}, and the tolerance is "
-            f"{tolerance:g}"
+            f"{k} may still be {bound[k] + rounding[k]:.3g}, and the tolerance is "
+            f"{wanted[k]:g}"
             f"{'' if max_iterations else ' (rounding may keep it from coming closer)'}."
         )
     return Solutions(
@@ -165,6 +181,21 @@ def solve_many(
         residual=np.maximum(high, -low),
         bound=bound + rounding,
     )
+
+
+def _tolerances(
+    tolerance: ArrayLike | None, rounding: FloatArray, where: str
+) -> FloatArray:
+    """Return the tolerance of every sample."""
+    if tolerance is None:
+        # All rewards 0: any tolerance will do.
+        return np.where(rounding > 0.0, 4.0 * rounding, 1.0)
+    if np.ndim(tolerance) == 0:
+        return np.full(rounding.size, check.positive("tolerance", tolerance, where))
+    each = check.array("tolerance", tolerance, where, shape=rounding.shape)
+    if not np.all(each > 0.0):
+        check.fail("tolerance", where, "positive", float(each.min()))
+    return each
 
 
 def evaluate_many(model: Model, rewards: ArrayLike, policies: ArrayLike) -> FloatArray:
@@ -222,8 +253,8 @@ def _each(
     values: FloatArray,
     sweeps: int,
     spread: bool,
-    limit: float,
-    most: int,
+    limit: FloatArray,
+    most: IntArray,
     policies: IntArray,
     done: IntArray,
     low: FloatArray,
@@ -242,7 +273,7 @@ def _each(
             values[k],
             sweeps,
             spread,
-            limit,
-            most,
+            limit[k],
+            most[k],
             policies[k],
         )

@@ -85,7 +85,7 @@ def kappa_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float:
     sensitivity : float
         Largest change of the query between adjacent data in the 2-norm, positive.
     epsilon : float
-        Positive, at most 1000. (From about 1e17 on the room is below rounding.)
+        Positive, at most 1e12: from about 1e17 on the room is below rounding.
     delta : float
         As in `kappa`.
 
@@ -110,7 +110,7 @@ def kappa_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float:
     """
     check.positive("sensitivity", sensitivity, "kappa_sigma")
     check.positive("epsilon", epsilon, "kappa_sigma")
-    epsilon = _epsilon(epsilon, "kappa_sigma")
+    epsilon = _epsilon(epsilon, "kappa_sigma", most=1e12)
     delta = _below_half(delta, "kappa_sigma")
     rule = _finite_rule(0.5 * _kappa(epsilon, delta) / epsilon, epsilon, "kappa_sigma")
     return _deviation(float(sensitivity) * rule, sensitivity, "kappa_sigma")
@@ -331,8 +331,8 @@ def _below_half(delta: float, where: str) -> float:
     return number
 
 
-def _epsilon(epsilon: float, where: str) -> float:
+def _epsilon(epsilon: float, where: str, most: float = 1000.0) -> float:
     number = check.nonnegative("epsilon", epsilon, where)
-    if number > 1000.0:
-        check.fail("epsilon", where, "at most 1000", epsilon)
+    if number > most:
+        check.fail("epsilon", where, f"at most {most:g}", epsilon)
     return number

@@ -26,7 +26,7 @@ Mechanisms are named as in `dplib.rewards.comparison`. With common random number
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,6 @@ from scipy import stats
 
 from dplib import check, limits
 from dplib.mdp.batch import evaluate_many, solve_many
-from dplib.mdp.evaluate import evaluation_bound
 from dplib.mdp.policy_iteration import policy_iteration
 from dplib.mdp.solve import Solution
 from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
@@ -66,11 +65,6 @@ ARMS = (
 )
 """Arms of the comparison: how sigma is chosen, and the mechanism."""
 
-#: Certified error of the values that private policies are taken from, as a part of
-#: the largest value that the noisy rewards at hand can have: so it is attainable, and
-#: means the same, in any unit of the rewards.
-TOLERANCE = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class Costs:
@@ -86,15 +80,16 @@ class Costs:
         Whether the goal pair still has the largest private joint reward.
     iterations : numpy.ndarray of int, shape (S,)
         Backups of modified policy iteration.
-    tolerance : float
-        Certified error of the values that the policies are taken from.
+    bound : numpy.ndarray, shape (S,)
+        Certified error of the values that the policies are taken from: for its own
+        rewards a policy loses at most twice that.
     """
 
     percent: FloatArray
     stays: BoolArray
     largest: BoolArray
     iterations: IntArray
-    tolerance: float
+    bound: FloatArray
 
 
 @dataclass(frozen=True)
@@ -209,28 +204,31 @@ def costs_of_privacy(
     if reference is None:
         reference = optimum(example)
     check.instance("reference", reference, where, Solution)
-    size = float(np.abs(reference.values).max()) or 1.0
-    gap = evaluation_bound(model, rewards, reference.policy, reference.values)
-    if gap > 1e-7 * size:  # `optimum` is far better; that of other rewards is not
-        check.fail("reference", where, "the optimum of this example", reference.values)
+    best = reference.values
+    gain = (rewards + model.discount * model.expected(best)).max(axis=1) - best
+    size = float(np.abs(best).max()) or 1.0
+    if np.abs(gain).max() / (1.0 - model.discount) > 1e-7 * size:
+        check.fail("reference", where, "the optimum of this example", best)
     given = [example.start] if starts is None else starts
     must = f"a sequence of states from 0 to {model.n_states - 1}"
-    at = check.entries("starts", given, where, must).tolist()
-    if not isinstance(at, list) or not at:
+    at = list(given) if isinstance(given, Iterable) else []
+    if not at:
         check.fail("starts", where, must, given)
     for state in at:
         check.integer("starts", state, where, low=0, high=model.n_states - 1)
-    largest = float(np.abs(noisy).max(initial=0.0)) or 1.0
-    tolerance = TOLERANCE * largest / (1.0 - model.discount)
-    found = solve_many(model, noisy, tolerance=tolerance, start=reference.values)
+    # A value within its error of 0 has no percentages.
+    if np.any(np.abs(best[at]) <= max(reference.bound, 1e-12 * size)):
+        must = "states of a value other than 0, in percent of which costs are counted"
+        check.fail("starts", where, must, at)
+    found = solve_many(model, noisy)
     achieved = evaluate_many(model, rewards, found.policies)
     goal = example.goal_state * model.n_actions + example.goal_action
     return Costs(
-        percent=cost_percent(achieved[:, at], reference.values[at]),
+        percent=cost_percent(achieved[:, at], best[at]),
         stays=np.asarray(found.policies[:, example.goal_state] == example.goal_action),
         largest=np.asarray(noisy.reshape(noisy.shape[0], -1).argmax(axis=1) == goal),
         iterations=found.iterations,
-        tolerance=tolerance,
+        bound=found.bound,
     )
 
 

@@ -117,7 +117,8 @@ class _Part:
 
     def fail(self, field: str, must: str, got: object) -> NoReturn:
         text = got if isinstance(got, str) else strict_yaml.shown(got)
-        text = " ".join(text.split())[:80]
+        field, text = (strict_yaml.plain(one, 80) for one in (field, text))
+        must = strict_yaml.plain(must, 400)
         raise RewardFileError(f"{self.place}: '{field}' must be {must}. Got {text}.")
 
     def number(
@@ -201,6 +202,8 @@ def read_rewards(path: str | Path) -> RewardFile:
         name = part.raw["name"]
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
             part.fail("name", "a word of printable letters", name)
+        if len(name) > 40:
+            part.fail("name", "a word of at most 40 letters", name)
         if name in names:
             part.fail("name", "a word, used once", name)
         law, known = _dynamics(part)

@@ -63,7 +63,7 @@ FloatArray = NDArray[np.float64]
 class NoiseLaw:
     """Covariance of the noise on the joint reward in one state, in eigen-variances.
 
-    All variances are numbers as `dplib.limits` allows them.
+    Variances are squares: between 1e-125 and 1e125, or 0 where that is allowed.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ class NoiseLaw:
         where = "NoiseLaw"
         check.instance("name", self.name, where, str)
         actions = action_counts(self.actions, where)
-        constant = limits.positive("constant", self.constant, where)
+        constant = _variance("constant", self.constant, where)
         if not isinstance(self.agents, Sequence) or len(self.agents) != len(actions):
             check.fail("agents", where, "one variance for every agent", self.agents)
-        agents = tuple(limits.positive("agents", one, where) for one in self.agents)
-        rest = limits.nonnegative("rest", self.rest, where)
-        extra = limits.nonnegative("extra", self.extra, where)
+        agents = tuple(_variance("agents", one, where) for one in self.agents)
+        rest = _variance("rest", self.rest, where, zero=True)
+        extra = _variance("extra", self.extra, where, zero=True)
         if extra > constant:
             check.fail("extra", where, f"at most 'constant', {constant:g}", extra)
         values = {
@@ -305,3 +305,12 @@ def _units(
 def _isotropic(name: str, counts: tuple[int, ...], variance: float) -> NoiseLaw:
     same = (variance,) * len(counts)
     return NoiseLaw(name, counts, constant=variance, agents=same, rest=variance)
+
+
+def _variance(name: str, value: object, where: str, *, zero: bool = False) -> float:
+    """Return a variance of a size whose products with others are floats."""
+    number = check.nonnegative(name, value, where)
+    if not (1e-125 <= number <= 1e125 or (zero and number == 0.0)):
+        must = "between 1e-125 and 1e125 (choose other units)"
+        check.fail(name, where, must, value)
+    return number

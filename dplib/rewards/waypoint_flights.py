@@ -22,13 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check, limits
-from dplib.mdp.policy_iteration import modified_policy_iteration
+from dplib.mdp.batch import solve_many
 from dplib.rewards.adversary import Detection, detect, guesses
 from dplib.rewards.guidance import Flight, Vehicle, fly
 from dplib.rewards.waypoints import Grid, Route, route, waypoint_mdp
 
 __all__ = [
-    "TOLERANCE",
     "VANISHING",
     "Outcomes",
     "Scenario",
@@ -43,10 +42,6 @@ BoolArray = NDArray[np.bool_]
 
 #: Standard deviation that is noise enough to break ties, and no more.
 VANISHING = 1.0e-6
-
-#: Bound that the values of a policy meet, as a part of the largest value there can
-#: be: far below what the noise changes.
-TOLERANCE = 1.0e-10
 
 
 @dataclass(frozen=True)
@@ -161,15 +156,13 @@ def private_routes(
     shape = model.n_states, model.n_actions
     true = limits.array("rewards", rewards, where, shape=shape)
     draws = limits.array("normals", normals, where, shape=(None, *shape))
+    if draws.shape[0] == 0:
+        check.fail("normals", where, "of one sample or more", draws.shape)
     sigma = limits.nonnegative("sigma", sigma, where)
-    routes = []
-    for draw in draws:
-        noisy = limits.array("sigma * normals", true + sigma * draw, where, shape=shape)
-        largest = float(np.abs(noisy).max()) or 1.0
-        tolerance = TOLERANCE * largest / (1.0 - model.discount)
-        plan = modified_policy_iteration(model, noisy, tolerance=tolerance)
-        routes.append(route(grid, plan.policy))
-    return routes
+    noisy = limits.array(
+        "sigma * normals", true + sigma * draws, where, shape=draws.shape
+    )
+    return [route(grid, policy) for policy in solve_many(model, noisy).policies]
 
 
 def fly_route(

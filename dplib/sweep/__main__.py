@@ -101,6 +101,7 @@ class _Terminated(KeyboardInterrupt):
 
 
 def _terminate(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough; tables are written
     raise _Terminated("ended by SIGTERM")
 
 

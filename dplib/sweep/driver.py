@@ -107,9 +107,8 @@ def sweep(
             log(f"{asked.name}: {before.counts()}; {len(tasks)} to run")
             try:
                 if tasks:
-                    (store.out / "table.csv").unlink(missing_ok=True)
                     _work(tasks, before, scheduler, workers, progress, log)
-            except (KeyboardInterrupt, SweepError) as error:
+            except BaseException as error:
                 log(str(error) or "interrupted")
                 with contextlib.suppress(OSError):  # as it may be what stopped it
                     _finish(asked, log)
@@ -164,6 +163,8 @@ def _work(
         report.bar(done, done + len(tasks), progress) as advance,
         closing(engine.outcomes(client, tasks)) as flow,
     ):
+        # Not earlier: what is refused leaves everything as it was.
+        (before.out / "table.csv").unlink(missing_ok=True)
         for task, outcome in flow:
             if outcome.state == "stop":
                 raise SweepError(f"{outcome.message} Start the sweep again to go on.")
@@ -225,7 +226,9 @@ def _report(
                 )
             )
         else:
-            states.append(State("to do"))
+            file = asked.store.outdated(key, asked.points[n])
+            why = f"{file} has changed since it was run." if file else ""
+            states.append(State("to do", why))
     versions = [r.provenance.get("versions", {}) for r in results if r is not None]
     mixed = report.mixed_versions(versions)
     return Report(

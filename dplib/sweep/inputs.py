@@ -15,17 +15,19 @@ from functools import lru_cache
 from pathlib import Path
 
 from dplib.sweep.errors import KernelLostError
+from dplib.sweep.watch import State, file_state
 
-__all__ = ["digests", "unchanged"]
+__all__ = ["changed", "digests"]
 
 
-def digests(files: Mapping[str, tuple[int, int]], source: Path) -> dict[str, str]:
+def digests(files: Mapping[str, State], source: Path) -> dict[str, str]:
     """Return what the files that a kernel read hold.
 
     Parameters
     ----------
-    files : mapping of str to (int, int)
-        Absolute paths, with time of change and size when they were opened.
+    files : mapping of str to (int, int, int)
+        Absolute paths, with their `dplib.sweep.watch.file_state` when they were
+        opened.
     source : pathlib.Path
         The notebook's folder.
 
@@ -43,7 +45,7 @@ def digests(files: Mapping[str, tuple[int, int]], source: Path) -> dict[str, str
     found = {}
     for name, before in sorted(files.items()):
         path = Path(name)
-        now = _state(path)
+        now = file_state(path)
         if now is None:
             continue
         if now != before:
@@ -53,8 +55,8 @@ def digests(files: Mapping[str, tuple[int, int]], source: Path) -> dict[str, str
     return found
 
 
-def unchanged(files: Mapping[str, str], source: Path) -> bool:
-    """Return whether files hold what they did.
+def changed(files: Mapping[str, str], source: Path) -> str:
+    """Return the first file that does not hold what it did, or "".
 
     Parameters
     ----------
@@ -65,22 +67,14 @@ def unchanged(files: Mapping[str, str], source: Path) -> bool:
     """
     for name, digest in files.items():
         path = source / name
-        now = _state(path)
+        now = file_state(path)
         if now is None or _digest(path, *now) != digest:
-            return False
-    return True
-
-
-def _state(path: Path) -> tuple[int, int] | None:
-    try:
-        state = path.stat()
-    except OSError:
-        return None
-    return state.st_mtime_ns, state.st_size
+            return name
+    return ""
 
 
 @lru_cache(maxsize=1024)
-def _digest(path: Path, changed: int, size: int) -> str:  # noqa: ARG001
+def _digest(path: Path, *state: int) -> str:  # noqa: ARG001
     # Asked for each of many points: a file is read again only if it has changed.
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()

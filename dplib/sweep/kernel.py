@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
 import os
 import re
 import shutil
@@ -41,7 +42,7 @@ from nbclient.exceptions import CellTimeoutError
 
 from dplib.sweep.errors import KernelLostError
 from dplib.sweep.parameters import Value
-from dplib.sweep.watch import NOTES, read_notes
+from dplib.sweep.watch import NOTES, State, read_notes
 
 __all__ = ["ENVIRONMENT", "Executed", "execute"]
 
@@ -98,7 +99,7 @@ class Executed:
 
     notebook: Any
     rows: list[dict[str, Any]]
-    files: dict[str, tuple[int, int]]
+    files: dict[str, State]
     error: str = ""
     traceback: str = ""
     slow: bool = False
@@ -122,7 +123,7 @@ def execute(
     folder : pathlib.Path
         The kernel's working directory.
     timeout : float, optional
-        Seconds that a cell may take; any time by default.
+        Seconds that a cell may take, rounded up to whole ones; any time by default.
 
     Returns
     -------
@@ -137,6 +138,7 @@ def execute(
         If there is no room for what it writes.
     """
     os.environ.update(ENVIRONMENT)
+    whole = None if timeout is None else math.ceil(timeout)
     # What matters is raised; by default errors would also go to the terminal.
     logging.getLogger("papermill").setLevel(logging.CRITICAL + 1)
     for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}-*"):
@@ -156,7 +158,7 @@ def execute(
                     language="python",
                     progress_bar=False,
                     request_save_on_cell_execute=False,
-                    execution_timeout=timeout,
+                    execution_timeout=whole,
                     resources={"metadata": {"path": str(folder)}},
                     kernel_manager_class=_manager(Path(place)),
                     shutdown_kernel="immediate",
@@ -167,18 +169,31 @@ def execute(
             line = _COLOURS.sub("", f"{error.ename}: {error.evalue}").strip()
             trace = _COLOURS.sub("", "\n".join(error.traceback))
             line = line.split("\n")[0][:300]
-            return Executed(_read(saved), *read_notes(notes), line, trace or line)
+            rows, files, _ = _noted(notes)  # half a note is what the error is about
+            return Executed(_read(saved), rows, files, line, trace or line)
         except CellTimeoutError as error:
-            line = f"a cell took more than {timeout:g} seconds (--timeout)"
-            return Executed(None, *read_notes(notes), line, str(error), slow=True)
+            line = f"a cell took more than {whole} seconds (--timeout)"
+            rows, files, _ = _noted(notes)
+            return Executed(None, rows, files, line, str(error), slow=True)
         except OSError as error:
             if error.errno in _FULL:
                 raise
             raise KernelLostError(f"{type(error).__name__}: {error}") from None
         except Exception as error:
             raise KernelLostError(f"{type(error).__name__}: {error}") from None
-        line = _broken_off(notebook)
-        return Executed(notebook, *read_notes(notes), line, line)
+        rows, files, damage = _noted(notes)
+        line = _broken_off(notebook) or damage
+        return Executed(notebook, rows, files, line, line)
+
+
+def _noted(
+    notes: Path,
+) -> tuple[list[dict[str, Any]], dict[str, State], str]:
+    """Return what a kernel noted, and what is wrong with it, or ""."""
+    try:
+        return *read_notes(notes), ""
+    except ValueError:
+        return [], {}, "a row could not be written whole: is the temporary folder full?"
 
 
 def _broken_off(notebook: Any) -> str:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from dplib import check
-from dplib.sweep.errors import SweepError
+from dplib.sweep.errors import RefusedError
 
 __all__ = ["Parameter", "Value", "assignment", "convert", "known", "read_cell"]
 
@@ -70,7 +70,7 @@ def read_cell(source: str, where: str) -> tuple[Parameter, ...]:
 
     Raises
     ------
-    SweepError
+    RefusedError
         If the cell holds something else than plain literals, one a line, or assigns
         a name twice, or nothing.
 
@@ -82,7 +82,7 @@ def read_cell(source: str, where: str) -> tuple[Parameter, ...]:
     try:
         body = ast.parse(source).body
     except SyntaxError as error:
-        raise SweepError(
+        raise RefusedError(
             f"The parameters cell of {where} is not Python: {error}."
         ) from None
     found: dict[str, Parameter] = {}
@@ -90,17 +90,17 @@ def read_cell(source: str, where: str) -> tuple[Parameter, ...]:
         parameter = _parameter(statement)
         if parameter is None:
             line = (ast.get_source_segment(source, statement) or "").split("\n")[0]
-            raise SweepError(
+            raise RefusedError(
                 f"The parameters cell of {where} must hold plain literals, one a "
                 f"line, as 'steps = 100'. Got '{line}' instead."
             )
         if parameter.name in found:
-            raise SweepError(
+            raise RefusedError(
                 f"The parameters cell of {where} assigns '{parameter.name}' twice."
             )
         found[parameter.name] = parameter
     if not found:
-        raise SweepError(f"The parameters cell of {where} has no parameter.")
+        raise RefusedError(f"The parameters cell of {where} has no parameter.")
     return tuple(found.values())
 
 

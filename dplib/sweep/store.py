@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dplib.sweep.inputs import unchanged
+from dplib.sweep.inputs import changed
 from dplib.sweep.parameters import Value
 from dplib.whole_files import abandoned, write_atomically
 
@@ -108,16 +108,27 @@ class Store:
 
     def result(self, key: str, point: Mapping[str, Value]) -> Result | None:
         """Return the result of a point, or None: damaged or outdated is none."""
+        result = self._stored(key, point)
+        return None if result is None or self._changed(result) else result
+
+    def outdated(self, key: str, point: Mapping[str, Value]) -> str:
+        """Return the file because of which a result does not count, or ""."""
+        result = self._stored(key, point)
+        return "" if result is None else self._changed(result)
+
+    def _changed(self, found: Result | Failure) -> str:
+        return changed(found.files, self.source)
+
+    def _stored(self, key: str, point: Mapping[str, Value]) -> Result | None:
         found = _whole(self.path("results", key))
         if found is None or found.get("parameters") != dict(point):
             return None
         try:
             rows = tuple(dict(row) for row in found["rows"])
             files = dict(found["files"])
-            result = Result(rows, dict(found["provenance"]), files)
+            return Result(rows, dict(found["provenance"]), files) if rows else None
         except (KeyError, TypeError, ValueError):
             return None
-        return result if rows and unchanged(files, self.source) else None
 
     def failure(self, key: str) -> Failure | None:
         """Return why a point failed, or None, also if it read other files then."""
@@ -126,8 +137,7 @@ class Store:
             failure = Failure(**found["failure"]) if found else None
         except (KeyError, TypeError):
             return None
-        same = failure is not None and unchanged(failure.files, self.source)
-        return failure if same else None
+        return None if failure is None or self._changed(failure) else failure
 
     def write_result(
         self, key: str, point: Mapping[str, Value], result: Result

@@ -9,7 +9,7 @@ from dplib.mdp.batch import solve_many
 from dplib.mdp.evaluate import evaluate, evaluation_bound
 from dplib.mdp.model import MDP
 from dplib.mdp.policy_iteration import modified_policy_iteration, policy_iteration
-from dplib.mdp.solve import STOPPING, value_iteration
+from dplib.mdp.solve import STOPPING, rounding_error, value_iteration
 
 HALVES = [[[0.5, 0.5]], [[0.5, 0.5]]]
 TURNS = [[[0.0, 1.0]], [[1.0, 0.0]]]
@@ -132,3 +132,42 @@ def test_a_discount_too_close_to_one_is_not_evaluated():
     with pytest.raises(RuntimeError, match="could not certify"):
         evaluate(MDP(HALVES, 1 - 2e-7), r, [0, 0])
     assert evaluate(MDP(HALVES, 1 - 1e-6), r, [0, 0])[0] == pytest.approx(5e5, rel=1e-5)
+
+
+@pytest.mark.parametrize("stopping", ["span", "sup"])
+@pytest.mark.parametrize("factor", [2.1, 3.0, 10.0])
+def test_the_certified_bound_is_within_the_tolerance(stopping, factor):
+    """Rounding is part of what the tolerance promises."""
+    rng = np.random.default_rng(3)
+    model = MDP(rng.dirichlet(np.ones(5), size=(5, 2)), 0.9)
+    r = rng.standard_normal((5, 2))
+    rounding = rounding_error(model, float(np.abs(r).max()) / (1.0 - 0.9))
+    tolerance = factor * rounding
+    found = value_iteration(model, r, tolerance=tolerance, stopping=stopping)
+    assert found.bound <= tolerance * (1 + 1e-12)
+    many = solve_many(model, r[None], tolerance=tolerance, stopping=stopping)
+    assert many.bound[0] <= tolerance * (1 + 1e-12)
+
+
+def test_every_sample_has_its_own_tolerance():
+    rng = np.random.default_rng(4)
+    model = MDP(rng.dirichlet(np.ones(4), size=(4, 3)), 0.95)
+    r = rng.standard_normal((3, 4, 3)) * np.array([1.0, 1e9, 1e-9])[:, None, None]
+    found = solve_many(model, r)
+    for k in range(3):
+        alone = solve_many(model, r[k : k + 1])
+        assert np.array_equal(found.values[k], alone.values[0])
+        assert found.bound[k] == alone.bound[0]
+        assert found.bound[k] < 1e-9 * np.abs(r[k]).max()
+    given = solve_many(model, r, tolerance=[1e-3, 1e6, 1e-12])
+    assert np.all(given.bound <= [1e-3, 1e6, 1e-12])
+    assert np.all(given.iterations <= found.iterations)
+    zero = solve_many(model, np.zeros((1, 4, 3)))
+    assert zero.values.max() == 0.0
+
+
+@pytest.mark.parametrize("tolerance", [0.0, [1.0, 0.0], [1.0], "1", [[1.0, 1.0]]])
+def test_tolerances_of_another_shape_are_refused(tolerance):
+    model = MDP([[[1.0]]], 0.5)
+    with pytest.raises((TypeError, ValueError), match="'tolerance' parameter of solve"):
+        solve_many(model, np.ones((2, 1, 1)), tolerance=tolerance)

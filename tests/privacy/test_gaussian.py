@@ -157,10 +157,22 @@ def test_huge_epsilon_does_not_overflow_kappa():
     assert value == pytest.approx(math.sqrt(2.0) * 1e154, rel=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [1000.1, 1e17, 1e100, 1e308])
+@pytest.mark.parametrize("epsilon", [1.0, 1e3, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("delta", [1e-9, 0.1])
+def test_kappa_sigma_is_private_for_every_epsilon_that_it_takes(epsilon, delta):
+    """The exact curve in sixty digits, also where it would underflow in floats."""
+    sigma = gaussian.kappa_sigma(sensitivity=1.0, epsilon=epsilon, delta=delta)
+    with mpmath.workdps(60):
+        u, e = 1 / mpmath.mpf(sigma), mpmath.mpf(epsilon)
+        first = mpmath.ncdf(u / 2 - e / u)
+        second = mpmath.exp(e + mpmath.log(mpmath.ncdf(-u / 2 - e / u)))
+        assert first - second <= delta
+
+
+@pytest.mark.parametrize("epsilon", [1.1e12, 1e17, 1e100, 1e308])
 def test_kappa_sigma_refuses_epsilon_where_its_room_is_below_rounding(epsilon):
     """Named bug: at 1e100 the true delta of the returned deviation was 1, not 0.1."""
-    with pytest.raises(ValueError, match=r"'epsilon' .* kappa_sigma .* at most 1000"):
+    with pytest.raises(ValueError, match=r"'epsilon' .* kappa_sigma .* at most 1e\+12"):
         gaussian.kappa_sigma(sensitivity=1.0, epsilon=epsilon, delta=0.1)
 
 

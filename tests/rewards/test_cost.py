@@ -6,6 +6,7 @@ import pytest
 
 from dplib.mdp.evaluate import evaluate
 from dplib.mdp.factored import dense
+from dplib.mdp.model import MDP
 from dplib.mdp.policy_iteration import policy_iteration
 from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
 from dplib.rewards.central import central_epsilon
@@ -18,7 +19,7 @@ from dplib.rewards.cost import (
     optimum,
     paired_estimate,
 )
-from dplib.rewards.examples import example_one, example_two
+from dplib.rewards.examples import example_one, example_two, one_agent
 from dplib.rewards.perturbation import joint_noise, standard_draw
 
 
@@ -95,7 +96,71 @@ def test_the_optimum_of_other_rewards_is_refused():
         costs_of_privacy(team, np.zeros((1, 256, 25)), reference=optimum(other))
 
 
-@pytest.mark.parametrize("starts", [0, [], "0", [0.5], [[0]]])
+def test_an_evaluation_of_another_policy_is_no_optimum():
+    team = example_two(5.0, discount=0.99)
+    best = optimum(team)
+    north = np.zeros(256, dtype=int)
+    values = evaluate(team.model, team.rewards, north)
+    wrong = dataclasses.replace(best, values=values, policy=north)
+    with pytest.raises(ValueError, match="'reference' parameter of costs_of_privacy"):
+        costs_of_privacy(team, np.zeros((1, 256, 25)), reference=wrong)
+
+
+def test_a_value_of_rounding_errors_has_no_percentages():
+    """Staying costs nothing and is best: the value of the start is 0."""
+    model = MDP([[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.3, 0.7]]], 0.9)
+    team = one_agent(model, [[0.0, -1.0], [-3.0, -2.0]])
+    with pytest.raises(ValueError, match=r"'starts' parameter .* other than 0"):
+        costs_of_privacy(team, np.zeros((1, 2, 2)))
+    assert costs_of_privacy(team, np.zeros((1, 2, 2)), starts=[1]).percent.max() < 1e-9
+
+
+def test_a_sample_does_not_depend_on_the_others():
+    team = example_two(5.0, discount=0.99)
+    draw = standard_draw(256, [5, 5], samples=4, rng=np.random.default_rng(9))
+    law = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)["nominal", "input"]
+    noise = joint_noise(law, draw)
+    alone = costs_of_privacy(team, noise[:3])
+    noise[3] *= 1e12
+    beside = costs_of_privacy(team, noise)
+    assert np.array_equal(alone.percent, beside.percent[:3])
+    assert np.array_equal(alone.bound, beside.bound[:3])
+
+
+def test_a_forbidden_action_does_not_blur_the_others():
+    """A penalty of 10^9 leaves the accuracy that floats have beside it."""
+    rng = np.random.default_rng(10)
+    model = MDP(rng.dirichlet(np.ones(6), size=(6, 3)), 0.95)
+    rewards = rng.standard_normal((6, 3))
+    rewards[:, 2] = -1e9
+    team = one_agent(model, rewards)
+    noise = 0.5 * rng.standard_normal((20, 6, 3))
+    found = costs_of_privacy(team, noise)
+    best = optimum(team).values[0]
+    for k in range(20):
+        policy = policy_iteration(model, rewards + noise[k]).policy
+        value = evaluate(model, rewards, policy)[0]
+        loss = 2 * found.bound[k]
+        assert (
+            abs(found.percent[k, 0] / 100 * abs(best) - (best - value)) <= loss + 1e-7
+        )
+        assert loss < 1.0
+
+
+def test_many_successors_and_a_long_horizon_are_solved():
+    rng = np.random.default_rng(11)
+    model = MDP(rng.dirichlet(np.ones(150), size=(150, 2)), 0.9999)
+    team = one_agent(model, rng.standard_normal((150, 2)))
+    found = costs_of_privacy(team, rng.standard_normal((2, 150, 2)))
+    assert np.isfinite(found.percent).all()
+
+
+def test_noise_that_undoes_the_rewards_is_solved():
+    team = example_one(2, 0.9, discount=0.9)
+    assert np.isfinite(costs_of_privacy(team, -team.rewards[None]).percent).all()
+
+
+@pytest.mark.parametrize("starts", [0, [], "0", [0.5], [[0]], [True, 1]])
 def test_starts_are_a_sequence_of_states(starts):
     team = example_one(1, 0.8, discount=0.7)
     with pytest.raises((TypeError, ValueError), match="'starts' parameter"):

@@ -117,6 +117,13 @@ def broken(path, value):
         (["agents", 1, "transitions"], [[[0, 1]] * 9] * 60_000, "60000 states of 9"),
         (["agents", 1, "name"], "ga\nte", "'name' must be a word of printable letters"),
         (["agents", 1, "name"], "\x1b[31m", "'name' must be a word of printable"),
+        (["a\nb"], 1, "'a b' must be one of the fields"),
+        (["\x07"], 1, "'?' must be one of the fields"),
+        (
+            ["agents", 0, "name"],
+            "x" * 41,
+            "'name' must be a word of at most 40 letters",
+        ),
         (["agents"], [{}] * 71, "'agents' must be at most 16. Got 71"),
         (["rewards", "rules", 0, "who"], [], "'who' must be one agent or more"),
         (

@@ -8,7 +8,6 @@ from dplib.privacy.gaussian import kappa_sigma
 from dplib.rewards import guidance
 from dplib.rewards.adversary import detect, guesses
 from dplib.rewards.waypoint_flights import (
-    TOLERANCE,
     VANISHING,
     Scenario,
     fly_route,
@@ -178,7 +177,7 @@ def test_optimal_value_in_closed_form():
     """Flat: 24 moves at -1, then R for ever (reading stay)."""
     model = waypoint_mdp(GRID, reading="stay", discount=0.95)
     table = reward_table(GRID, design="flat", goal_reward=50.0)
-    plan = modified_policy_iteration(model, table, tolerance=TOLERANCE)
+    plan = modified_policy_iteration(model, table, tolerance=1e-7)
     exact = -(1 - 0.95**24) / 0.05 + 0.95**24 * 50 / 0.05
     assert plan.values[GRID.state(GRID.start)] == pytest.approx(exact, abs=1e-6)
 
@@ -310,6 +309,17 @@ def test_routes_are_checked_and_kept():
             Route(bad, "loop")
     with pytest.raises(ValueError, match="'ends' parameter of Route"):
         Route(states, "here")
+
+
+def test_routes_that_begin_alike_are_flown_apart():
+    """Flights are kept by the whole route, not by its beginning."""
+    scenario, vehicle = Scenario(), guidance.FIRST_FIT
+    states = [GRID.state((c, 7)) for c in range(15)]
+    routes = [Route(states[:12], "to target"), Route(states, "to target")]
+    out = fly_routes(vehicle, scenario, GRID, routes)
+    single = [watch(scenario, fly_route(vehicle, scenario, GRID, r)) for r in routes]
+    assert out.distances.tolist() == [one.distance for one in single]
+    assert out.distances[0] != out.distances[1]
 
 
 def test_arguments():

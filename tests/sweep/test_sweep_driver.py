@@ -10,7 +10,7 @@ import pytest
 import tiny_sweep
 
 from dplib.sweep import __main__ as command
-from dplib.sweep import driver, engine, report, table, worker
+from dplib.sweep import driver, engine, inputs, report, table, watch, worker
 from dplib.sweep.errors import SweepError
 from dplib.sweep.notebook import read
 from dplib.sweep.request import last_request, request
@@ -52,8 +52,14 @@ def act(task):
         return worker.Outcome("lost", "The worker died 3 times.")
     if n == 15:
         return worker.Outcome("stop", "The folder cannot be written.")
+    files = {}
+    if n == 18:
+        data = task.store.source / "data.txt"
+        if not data.exists():
+            data.write_text("one")
+        files = inputs.digests({str(data): watch.file_state(data)}, data.parent)
     row = {"y": 1} if n == 16 else {"x": task.point["a"] * n / 3}
-    task.store.write_result(task.key, task.point, Result((row,), about))
+    task.store.write_result(task.key, task.point, Result((row,), about, files))
     return worker.Outcome("done", "", 0.5, "here")
 
 
@@ -139,6 +145,33 @@ def test_a_folder_without_its_notebook_heals(notebook, ran):
     sweep(notebook, [1, 2])
     assert ran == [1, 1, 2, 2]
     assert copy.is_file()
+
+
+def test_a_refusal_leaves_the_table(notebook, ran, monkeypatch):
+    first = sweep(notebook, [1]).table.read_bytes()
+
+    @contextmanager
+    def refused(*_args, **_options):
+        raise ValueError("The 'scheduler' parameter of sweep must be other.")
+        yield
+
+    monkeypatch.setattr(engine, "connected", refused)
+    with pytest.raises(ValueError, match="scheduler"):
+        sweep(notebook, [1, 2], scheduler="foo")
+    assert (notebook.parent / "out" / "table.csv").read_bytes() == first
+    assert ran == [1, 1]
+
+
+def test_a_point_whose_file_has_changed_says_so(notebook, ran):
+    sweep(notebook, [18])
+    (notebook.parent / "data.txt").write_text("two")
+    asked = last_request(notebook.parent / "out")
+    states = driver.status(asked).states
+    assert {s.word for s in states} == {"to do"}
+    assert states[0].message == "data.txt has changed since it was run."
+    ran.clear()
+    assert sweep(notebook, [18]).succeeded
+    assert ran == [18, 18]
 
 
 def test_a_sweep_without_a_name_is_refused(notebook, ran):

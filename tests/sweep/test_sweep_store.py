@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dplib import whole_files
-from dplib.sweep import inputs, lock, store
+from dplib.sweep import inputs, lock, store, watch
 from dplib.sweep.errors import KernelLostError, SweepError
 
 POINT = {"a": 0.1, "n": 3}
@@ -74,9 +74,7 @@ def test_a_result_takes_the_place_of_a_failure(place):
 def test_what_read_a_file_counts_as_long_as_the_file_holds_the_same(place, tmp_path):
     data = tmp_path / "data.csv"
     data.write_text("one")
-    state = data.stat()
-    read = {str(data): (state.st_mtime_ns, state.st_size)}
-    files = inputs.digests(read, tmp_path)
+    files = inputs.digests({str(data): watch.file_state(data)}, tmp_path)
     assert list(files) == ["data.csv"]
     result = store.Result(({"x": 1},), {}, files)
     failure = store.Failure("failed", "unlucky", "", {}, files)
@@ -87,8 +85,10 @@ def test_what_read_a_file_counts_as_long_as_the_file_holds_the_same(place, tmp_p
     data.write_text("one")
     place.write_result("k", POINT, result)
     assert place.result("k", POINT) == result
+    assert place.outdated("k", POINT) == ""
     data.write_text("two!")
     assert place.result("k", POINT) is None
+    assert place.outdated("k", POINT) == "data.csv"
     data.write_text("one")
     assert place.result("k", POINT) == result
     data.unlink()
@@ -99,8 +99,20 @@ def test_a_file_that_changes_while_it_is_read_is_told(tmp_path):
     data = tmp_path / "data.csv"
     data.write_text("one")
     with pytest.raises(KernelLostError, match=r"data.csv changed while a point"):
-        inputs.digests({str(data): (1, 3)}, tmp_path)
-    assert inputs.digests({str(tmp_path / "gone"): (1, 3)}, tmp_path) == {}
+        inputs.digests({str(data): (1, 1, 3)}, tmp_path)
+    assert inputs.digests({str(tmp_path / "gone"): (1, 1, 3)}, tmp_path) == {}
+
+
+def test_a_file_of_the_same_size_and_time_is_told_apart(tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("one")
+    before = watch.file_state(data)
+    files = inputs.digests({str(data): before}, tmp_path)
+    data.write_text("two")
+    os.utime(data, ns=(before[0], before[0]))
+    assert inputs.changed(files, tmp_path) == "data.csv"
+    with pytest.raises(KernelLostError):
+        inputs.digests({str(data): before}, tmp_path)
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -80,6 +80,9 @@ READERS = {
     "text": "open('helper.py').read()",
     "array": "import numpy as np\nnp.load('data/x.npy')",
     "descriptor": "import os\nos.close(os.open('helper.py', os.O_RDONLY))",
+    "map": "import numpy as np\nnp.memmap('helper.py', dtype='u1')",
+    "after a pipe": "import os\nos.path.exists('p') or os.mkfifo('p')\n"
+    "os.open('p', 2)\nopen('helper.py')",
     "elsewhere": "import sys\nsys.path.insert(0, ELSEWHERE)\nimport far",
 }
 
@@ -104,16 +107,51 @@ def test_what_a_notebook_reads_is_noted(run, tmp_path, how):
     for _ in range(2 if "import" in cell else 1):
         found = run(folder, cell, RECORD)
         assert found.error == ""
-        state = wanted.stat()
-        assert found.files == {str(wanted): (state.st_mtime_ns, state.st_size)}
+        assert found.files == {str(wanted): watch.file_state(wanted)}
 
 
-def test_what_a_notebook_writes_is_no_input_of_it(run, tmp_path):
-    cell = "open('own.txt', 'w').write('1')\nopen('own.txt').read()"
-    found = run(tmp_path, cell, RECORD)
+WRITERS = {
+    "plainly": "open('own.txt', 'w').write('1')",
+    "appending": "open('own.txt', 'a').write('1')",
+    "both ways": "open('own.txt', 'w+').write('1')",
+    "aside": "import os\nopen('x', 'w').write('1')\nos.replace('x', 'own.txt')",
+}
+
+
+@pytest.mark.parametrize("how", WRITERS)
+def test_what_a_notebook_writes_is_no_input_of_it(run, tmp_path, how):
+    found = run(tmp_path, WRITERS[how], "open('own.txt').read()", RECORD)
+    assert found.error == ""
     assert found.files == {}
+
+
+def test_what_a_failed_notebook_read_is_noted(run, tmp_path):
+    (tmp_path / "own.txt").write_text("1")
     found = run(tmp_path, "open('own.txt').read()\nraise ValueError", RECORD)
-    assert list(found.files) == [str(tmp_path / "own.txt")]  # also if it fails
+    assert list(found.files) == [str(tmp_path / "own.txt")]
+
+
+def test_a_notebook_that_closes_all_files_still_hands_over(run, tmp_path):
+    (tmp_path / "in.txt").write_text("1")
+    cell = """
+import os
+if os.fork() == 0:
+    os.closerange(3, 256)
+    with open('out.txt', 'w') as file:
+        file.write(open('in.txt').read())
+    os._exit(0)
+os.wait()
+"""
+    found = run(tmp_path, cell, RECORD)
+    assert (tmp_path / "out.txt").read_text() == "1"
+    assert list(found.files) == [str(tmp_path / "in.txt")]
+    assert len(found.rows) == 1
+
+
+def test_a_fraction_of_a_second_is_a_time_that_a_cell_may_take(run, tmp_path):
+    found = run(tmp_path, "import time\ntime.sleep(30)", RECORD, timeout=0.5)
+    assert found.slow
+    assert "took more than 1 seconds" in found.error
 
 
 def test_a_module_of_the_folder_hides_none_of_the_kernel(run, tmp_path):
@@ -161,6 +199,15 @@ def test_a_kernel_whose_sweep_is_gone_ends_without_a_word(tmp_path):
         [sys.executable, "-c", code], env=lost, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+def test_half_a_note_fails_the_point(tmp_path):
+    """As on a full disk, where the cell may have caught the error."""
+    notes = tmp_path / "notes"
+    notes.write_text('{"row": {"x": 1}}\n{"row": {"x"')
+    rows, files, damage = kernel._noted(notes)
+    assert (rows, files) == ([], {})
+    assert "could not be written whole" in damage
 
 
 def test_notes_are_read_back_and_damaged_ones_are_refused(tmp_path):
