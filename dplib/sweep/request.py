@@ -18,7 +18,7 @@ from dplib.sweep.points import Point, checked
 from dplib.sweep.store import Store
 from dplib.whole_files import write_atomically
 
-__all__ = ["Points", "Request", "last_request", "request", "save"]
+__all__ = ["Request", "last_request", "request", "save"]
 
 Points = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
 

@@ -24,7 +24,6 @@ from typing import Any
 
 __all__ = [
     "NOTES",
-    "State",
     "Watch",
     "file_state",
     "note_row",
