@@ -14,7 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
 
-__all__ = ["ENTRIES", "LARGEST", "SMALLEST", "array", "nonnegative", "positive"]
+__all__ = [
+    "ENTRIES",
+    "LARGEST",
+    "SMALLEST",
+    "array",
+    "finite",
+    "nonnegative",
+    "positive",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -44,6 +52,18 @@ def array(
         must = f"an array of numbers of size at most {LARGEST:g} (choose other units)"
         check.fail(name, where, must, result.flat[int(np.argmax(sizes))])
     return result
+
+
+def finite(name: str, value: object, where: str) -> float:
+    """Return `value` as a float of size at most `LARGEST`.
+
+    Examples
+    --------
+    >>> finite("altitude", -2, "f")
+    -2.0
+    """
+    number = check.finite(name, value, where)
+    return float(array(name, number, where, shape=()))
 
 
 def positive(name: str, value: object, where: str) -> float:

@@ -77,8 +77,7 @@ def shown(value: object) -> str:
     # Lists cut while they are written: aliases can make them of any size.
     cut = reprlib.Repr()
     cut.maxlevel, cut.maxstring, cut.maxother = 3, 80, 80
-    text = " ".join(cut.repr(value).split())
-    return text if len(text) <= 80 else text[:77] + "..."
+    return plain(cut.repr(value), 80)
 
 
 def plain(text: str, most: int) -> str:

@@ -79,11 +79,6 @@ class FactoredMDP(Model):
         object.__setattr__(self, "discount", gamma)
 
     @property
-    def factors(self) -> tuple[FloatArray, ...]:
-        """The agents' transitions."""
-        return self.transitions
-
-    @property
     def n_agents(self) -> int:
         """Number N of agents."""
         return len(self.transitions)
@@ -97,16 +92,6 @@ class FactoredMDP(Model):
     def actions(self) -> tuple[int, ...]:
         """Numbers of local actions m_i."""
         return tuple(law.shape[1] for law in self.transitions)
-
-    def expected(self, values: FloatArray) -> FloatArray:
-        """Return the mean of `values` after each (s, a), an array of shape (n, m)."""
-        # Each step contracts the next agent's s'_i and appends (s_i, a_i) at the end.
-        result = values.reshape(self.states)
-        for law in self.transitions:
-            result = np.tensordot(result, law, axes=([0], [2]))
-        N = self.n_agents
-        order = [2 * i for i in range(N)] + [2 * i + 1 for i in range(N)]
-        return result.transpose(order).reshape(self.n_states, self.n_actions)
 
 
 def dense(model: Model) -> MDP:

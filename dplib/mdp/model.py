@@ -34,23 +34,25 @@ ROW_SUM = 1e-9
 
 
 class Model:
-    """What solvers need of a Markov decision process; a base class.
+    """What solvers need of a Markov decision process; `MDP` and `FactoredMDP` are one.
 
     Attributes
     ----------
-    factors : tuple of numpy.ndarray, shapes (n_i, m_i, n_i)
-        Transitions of independently moving parts; one part, if there is no more
-        structure. Joint states and actions count in C order: part 0 slowest.
+    transitions : numpy.ndarray, shape (n, m, n), or tuple of them
+        Transition probabilities, of all or of each independently moving part. Joint
+        states and actions count in C order: part 0 slowest.
     discount : float
         Discount factor, strictly between 0 and 1.
     """
 
+    transitions: FloatArray | tuple[FloatArray, ...]
     discount: float
 
     @property
     def factors(self) -> tuple[FloatArray, ...]:
-        """Transitions of the parts."""
-        raise NotImplementedError
+        """Transitions of the parts; one part, if there is no more structure."""
+        whole = self.transitions
+        return whole if isinstance(whole, tuple) else (whole,)
 
     @property
     def n_states(self) -> int:
@@ -69,7 +71,13 @@ class Model:
 
     def expected(self, values: FloatArray) -> FloatArray:
         """Return the mean of `values` after each (s, a), an array of shape (n, m)."""
-        raise NotImplementedError
+        # Each step contracts the next part's s'_i and appends (s_i, a_i) at the end.
+        result = values.reshape([law.shape[0] for law in self.factors])
+        for law in self.factors:
+            result = np.tensordot(result, law, axes=([0], [2]))
+        N = len(self.factors)
+        order = [2 * i for i in range(N)] + [2 * i + 1 for i in range(N)]
+        return result.transpose(order).reshape(self.n_states, self.n_actions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +117,6 @@ for every state and action. Got a sum of 0.5 in state 0, action 0 instead.
         object.__setattr__(self, "transitions", law)
         gamma = check.unit_interval("discount", self.discount, "MDP")
         object.__setattr__(self, "discount", gamma)
-
-    @property
-    def factors(self) -> tuple[FloatArray, ...]:
-        """One part: the transitions themselves."""
-        return (self.transitions,)
 
     def expected(self, values: FloatArray) -> FloatArray:
         """Return the mean of `values` after each (s, a), an array of shape (n, m)."""

@@ -35,7 +35,7 @@ from scipy import integrate, special
 
 from dplib import check, limits
 from dplib.privacy._numeric import real_array
-from dplib.rewards.tables import action_counts
+from dplib.rewards.tables import action_counts, few_entries
 
 __all__ = [
     "accuracy_bound",
@@ -264,16 +264,8 @@ def sampled_maxima(
     n_states = check.integer("n_states", n_states, where, low=1)
     sigma = limits.positive("sigma", sigma, where)
     samples = check.integer("samples", samples, where, low=1)
-    # The first that is too many by itself is named, not the last.
-    m = max(counts)
-    for name, got, entries in (
-        ("actions", list(counts), m),
-        ("n_states", n_states, n_states * m),
-        ("samples", samples, samples * n_states * m),
-    ):
-        if entries > limits.ENTRIES:
-            must = f"fewer: at most {limits.ENTRIES} entries at a time"
-            check.fail(name, where, must, got)
+    size = {"width": max(counts), "n_states": n_states, "samples": samples}
+    few_entries(counts, **size, where=where)
     check.instance("rng", rng, where, np.random.Generator)
     # Means over agents, of the largest and of the smallest entry in every state.
     top, bottom = np.zeros((samples, n_states)), np.zeros((samples, n_states))

@@ -28,6 +28,7 @@ from dplib.rewards.noise_law import NoiseLaw
 from dplib.rewards.tables import (
     MOST_AXES,
     action_counts,
+    few_entries,
     joint_reward,
     reward_tables,
 )
@@ -97,15 +98,7 @@ def standard_draw(
     n = check.integer("n_states", n_states, where, low=1)
     m = math.prod(action_counts(actions, where))
     samples = check.integer("samples", samples, where, low=1)
-    # The first that is too many by itself is named, not the last.
-    for name, got, entries in (
-        ("actions", list(actions), m),
-        ("n_states", n, n * m),
-        ("samples", samples, samples * n * m),
-    ):
-        if entries > limits.ENTRIES:
-            must = f"fewer: at most {limits.ENTRIES} entries at a time"
-            check.fail(name, where, must, got)
+    few_entries(actions, width=m, n_states=n, samples=samples, where=where)
     check.instance("rng", rng, where, np.random.Generator)
     normals = rng.standard_normal((samples, n, m))
     return StandardDraw(normals, rng.standard_normal((samples, n)))

@@ -76,6 +76,31 @@ def action_counts(
     return counts
 
 
+def few_entries(
+    actions: Sequence[int], *, width: int, n_states: int, samples: int, where: str
+) -> None:
+    """Refuse samples of noise too large for memory: `width` numbers in every state.
+
+    The first argument that is too large by itself is named, not the last.
+
+    Examples
+    --------
+    >>> few_entries([2], width=2, n_states=10**9, samples=1, where="f")
+    Traceback (most recent call last):
+    ...
+    ValueError: The 'n_states' parameter of f must be fewer: at most 1000000000 entries
+    at a time. Got 1000000000 instead.
+    """
+    for name, got, entries in (
+        ("actions", list(actions), width),
+        ("n_states", n_states, n_states * width),
+        ("samples", samples, samples * n_states * width),
+    ):
+        if entries > limits.ENTRIES:
+            must = f"fewer: at most {limits.ENTRIES} entries at a time"
+            check.fail(name, where, must, got)
+
+
 def few_actions(
     actions: Sequence[int], where: str, *, columns: int, name: str = "actions"
 ) -> None:

@@ -65,11 +65,6 @@ DESIGNS = ("corridor", "cross-track", "distance", "flat", "progress")
 MOST_WAYPOINTS, MOST_STATES = 10**6, 2_500
 
 
-def _number(name: str, value: float, where: str) -> float:
-    number = check.finite(name, value, where)
-    return float(limits.array(name, number, where, shape=()))
-
-
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Waypoints on a rectangle, and the one that is the goal.
@@ -105,7 +100,7 @@ class Grid:
         if self.n_states > MOST_WAYPOINTS:
             must = f"fewer numbers: at most {MOST_WAYPOINTS} waypoints"
             check.fail("north", where, must, self.north.size)
-        altitude = _number("altitude", self.altitude, where)
+        altitude = limits.finite("altitude", self.altitude, where)
         object.__setattr__(self, "altitude", altitude)
         for name in ("start", "goal"):
             cell = getattr(self, name)
@@ -313,7 +308,7 @@ def reward_table(
     where = "reward_table"
     check.instance("grid", grid, where, Grid)
     check.member("design", design, where, DESIGNS)
-    top = _number("goal_reward", goal_reward, where)
+    top = limits.finite("goal_reward", goal_reward, where)
     scale = limits.positive("scale", scale, where)
     toll = limits.nonnegative("toll", toll, where)
     places = grid.positions()[:, :2]

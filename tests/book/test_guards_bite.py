@@ -406,7 +406,8 @@ def test_path_of_a_machine_in_alt_text(source):
     [
         *("file:///home/a/b", "file://localhost/home/a", "file:/home/a", "at:/home/a"),
         *("C:/Users/a", "C:\\Users\\a", "c:\\\\Users\\\\a", "(/scratch/x)", "/srv/x"),
-        *("/Volumes/x", "/data/x", "'/work/book'", "/home/.cache", "/workspace/x"),
+        *(f"/{folder}/x" for folder in ("Volumes", "data", "workspace", "home/.cache")),
+        *(f"'/{folder}/book'" for folder in ("work", "root", "tmp")),
     ],
 )
 def test_paths_that_are_found(text):
@@ -414,7 +415,9 @@ def test_paths_that_are_found(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["https://a.org/home/b", "notebooks/data/x", "../tmp/x", "a/b", "~/work/x"]
+    "text",
+    [f"{above}/x" for above in ("https://a.org/home", "notebooks/data", "..", "a", "~")]
+    + [f"~/{folder}/x" for folder in ("work", "tmp")],
 )
 def test_paths_that_are_none_of_a_machine(text):
     assert guards.machine_paths(text) == []

@@ -11,7 +11,7 @@ from dplib.mdp.factored import (
 )
 from dplib.mdp.gridworld import gridworld
 from dplib.mdp.kernel import improve, policy_rows, sparse_rows
-from dplib.mdp.model import MDP, Model, backup
+from dplib.mdp.model import MDP, backup
 
 
 def random_law(rng, n, m, sparse=False):
@@ -218,11 +218,14 @@ def test_backup_checks_its_arguments():
         backup(model, [[1.0]], [0.0, 1.0])
 
 
-def test_a_model_must_say_what_it_is():
-    with pytest.raises(NotImplementedError):
-        _ = Model().factors
-    with pytest.raises(NotImplementedError):
-        Model().expected(np.zeros(1))
+def test_a_process_without_structure_is_a_team_of_one():
+    rng = np.random.default_rng(5)
+    model = MDP(rng.dirichlet(np.ones(4), size=(4, 3)), 0.9)
+    team = FactoredMDP((model.transitions,), 0.9)
+    values = rng.standard_normal(4)
+    assert model.factors[0] is model.transitions
+    np.testing.assert_allclose(model.expected(values), team.expected(values), 1e-14)
+    assert (model.n_states, model.n_actions) == (team.n_states, team.n_actions)
 
 
 def test_joint_transitions_that_fill_the_memory_are_refused():
