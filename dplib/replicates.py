@@ -119,7 +119,7 @@ def mean_interval(sample: ArrayLike, *, chance: float = CHANCE) -> Interval:
     Examples
     --------
     >>> mean_interval([1.0, 2.0, 3.0], chance=0.5).text()
-    '2.00 (1.52 to 2.48)'
+    '2.0 (1.5 to 2.5)'
     """
     values = check.array("sample", sample, "mean_interval", shape=(None,))
     if values.size < 2:
@@ -179,7 +179,7 @@ def share_interval(count: int, total: int, *, chance: float = CHANCE) -> Interva
     Examples
     --------
     >>> share_interval(0, 60, chance=0.05).text()
-    '0 (0 to 0.0597)'
+    '0 (0 to 0.06)'
     """
     where = "share_interval"
     total = check.integer("total", total, where, low=1)

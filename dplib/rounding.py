@@ -78,7 +78,7 @@ def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
     return result + 0.0  # no negative zero
 
 
-def _text(number: float, decimals: int, *, strip: bool) -> str:
+def _text(number: float, decimals: int, digits: int, *, strip: bool) -> str:
     """Return a number that is rounded to so many decimals as a reader sees it."""
     if math.isinf(number):
         return "∞" if number > 0 else "−∞"
@@ -87,7 +87,7 @@ def _text(number: float, decimals: int, *, strip: bool) -> str:
     exponent = ""
     if abs(number) < 1.0e-4 or abs(number) >= 1.0e7:
         size = math.floor(math.log10(abs(number)))
-        places = max(0, min(DIGITS - 1, decimals + size))
+        places = max(0, min(digits - 1, decimals + size))
         text, power = f"{number:.{places}e}".split("e")
         exponent = f"e{int(power)}"
     else:
@@ -112,7 +112,7 @@ def shown(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> str:
     number = rounded(value, bound=bound, digits=digits)
     # Of the rounded number: 0.9999999 becomes 1.00000, not 1.000000.
     decimals = 0 if math.isinf(number) else _decimals(number, bound, digits)
-    return _text(number, decimals, strip=bound == 0.0)
+    return _text(number, decimals, digits, strip=bound == 0.0)
 
 
 def outward(value: float, low: float, high: float) -> tuple[str, str, str]:
@@ -126,22 +126,22 @@ def outward(value: float, low: float, high: float) -> tuple[str, str, str]:
     Returns
     -------
     tuple of str
-        Value, low, high, on one grid: a tenth of the width or less, at most six digits.
+        Value, low, high, on one grid: a fifth of the width or less, at most six digits.
 
     Examples
     --------
     >>> outward(124.1, 123.39, 124.82), outward(2.0, -math.inf, 2.5)
-    (('124.1', '123.3', '124.9'), ('2.00', '−∞', '2.50'))
+    (('124.1', '123.3', '124.9'), ('2.0', '−∞', '2.5'))
     """
     finite = [number for number in (value, low, high) if math.isfinite(number)]
     size = max(map(abs, finite))
     decimals = DIGITS - 1 - (math.floor(math.log10(size)) if size else 0)
     if (width := max(finite) - min(finite)) > 0.0:
-        decimals = min(decimals, math.ceil(-math.log10(width / 10.0)))
+        decimals = min(decimals, math.ceil(-math.log10(width / 5.0)))
 
     def grid(number: float, to_integer: Callable[[float], float]) -> str:
         if math.isfinite(number):
             number = to_integer(number * 10.0**decimals) / 10.0**decimals
-        return _text(number, decimals, strip=width == 0.0)
+        return _text(number, decimals, DIGITS, strip=width == 0.0)
 
     return grid(value, round), grid(low, math.floor), grid(high, math.ceil)

@@ -42,6 +42,8 @@
       { type: "button", "aria-pressed": "false" },
       badge.cloneNode(true),
     );
+    // A row may add how it was tried; the button stands for all of them.
+    button.querySelector(".verdict-word").textContent = verdict;
     button.addEventListener("click", () => {
       if (!chosen.delete(verdict)) chosen.add(verdict);
       button.setAttribute("aria-pressed", String(chosen.has(verdict)));
@@ -50,9 +52,7 @@
     buttons.append(button);
   }
 
-  const folds = [...document.querySelectorAll(
-    "details.claim-settled, details.claim-open",
-  )];
+  const folds = [...document.querySelectorAll("details.claim-fold")];
 
   function apply() {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -75,8 +75,8 @@
       fold.open = active && Boolean(hit);
     }
     count.textContent = active
-      ? `${shown} of ${rows.length} claims`
-      : `${rows.length} claims; what holds as printed and what is open is folded`;
+      ? `${shown} of ${rows.length} entries`
+      : `${rows.length} entries; all but the headlines are folded`;
   }
 
   field.addEventListener("input", apply);

@@ -8,6 +8,7 @@ claims:
 - id: truthful.half
   where: Theorem 1
   kind: number
+  level: headline
   says: one half
   printed: "0.50"
   at: {n: 2}
@@ -17,6 +18,7 @@ claims:
 - id: truthful.later
   where: Theorem 2
   kind: theorem
+  level: headline
   says: something that nobody has tried
   verdict: open
   notebook: null
@@ -33,6 +35,7 @@ NOTEBOOK = """\
 ---
 jupytext:
   formats: ipynb,md:myst
+  notebook_metadata_filter: -jupytext.text_representation.jupytext_version
   text_representation:
     extension: .md
     format_name: myst
@@ -71,8 +74,8 @@ print(f"largest draw {draws.max():.3f}")
 ---
 mystnb:
   figure:
-    name: fig-tiny
     caption: Four draws.
+    name: fig-tiny
   image:
     alt: A line with four points.
 ---
