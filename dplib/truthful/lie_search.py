@@ -84,10 +84,7 @@ def indifferent_report(problem: Problem, i: int) -> FloatArray:
     except RuntimeError:
         # Not unique (its constraints do not bind): an interior point method
         # ends in the middle of the set, where nothing is degenerate.
-        try:
-            x, _ = solve_convex(indifferent)
-        except RuntimeError:  # one solver may give up where the other does not
-            x, _ = solve_convex(indifferent, solver="SCS")
+        x, _ = solve_convex(indifferent)
         return np.asarray(np.clip(x, problem.lower, problem.upper)[mine])
 
 

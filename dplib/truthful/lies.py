@@ -46,6 +46,7 @@ from dplib.truthful.problem import (
     agent,
     agent_objectives,
     constraints,
+    in_own_units,
     jacobian,
 )
 from dplib.truthful.saddle import SaddlePoint, saddle_point
@@ -156,8 +157,7 @@ def pinned_saddle(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the saddle point of the pinned problem, and a bound on its error.
 
-    By Newton's method from (x, mu); by `saddle_point`, with one solver and then the
-    other, where that fails.
+    By Newton's method from (x, mu), and by `saddle_point` where that fails.
 
     Parameters
     ----------
@@ -193,17 +193,14 @@ def pinned_saddle(
     mine = agent(problem, i)
     start = limits.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
     start[mine] = still.lower[mine]
+    own, length, prices = in_own_units(still)
     try:
-        x, mu, _ = polish(still, start, mu, 0.0, TOLERANCE)
-        error, _, _ = certify(still, x, mu, 0.0)
-        return x, mu, error
+        x, mu, _ = polish(own, start / length, mu / prices, 0.0, TOLERANCE)
+        error, _, _ = certify(own, x, mu, 0.0)
+        return length * x, prices * mu, error * max(length, prices.max())
     except RuntimeError:
-        pass
-    try:
         found = saddle_point(still, tolerance=TOLERANCE)
-    except RuntimeError:  # one solver may give up where the other does not
-        found = saddle_point(still, solver="SCS", tolerance=TOLERANCE)
-    return found.x, found.multipliers, found.bound
+        return found.x, found.multipliers, found.bound
 
 
 def _respond(

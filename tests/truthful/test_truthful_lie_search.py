@@ -124,6 +124,22 @@ def test_the_indifferent_lie_never_costs_the_other(first, second):
     assert best.lie.others_gain >= -1e-6
 
 
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
+def test_an_ordinary_team_in_any_unit(unit):
+    """Five in a row, one target on a corner, a constraint given twice; it died here."""
+    dims, rows = (2,) * 5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 1)]
+    terms = [pairwise_constraint(dims, [row], limit=4.0 * unit**2) for row in rows]
+    targets = unit * np.array([10, 10, -3, 5, 6, -2, -7, -4, 1, 8])
+    side = np.full(10, 10.0 * unit)
+    team = Problem(dims, -side, side, targets, *zip(*terms, strict=True))
+    truth = saddle_point(team)
+    for i, cost in enumerate(agent_objectives(team, truth.x)):
+        best = best_constant_lie(team, i, truth=truth)
+        assert best.proved
+        assert best.lie.gain == pytest.approx(cost, rel=1e-6)
+        assert best.lie.bound < 1e-6 * cost
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="'points' parameter of best_constant_lie"):
         best_constant_lie(line(), 1, points=2)
