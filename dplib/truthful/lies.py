@@ -193,6 +193,7 @@ def pinned_saddle(
     mine = agent(problem, i)
     start = limits.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
     start[mine] = still.lower[mine]
+    mu = limits.array("mu", mu, "pinned_saddle", shape=(problem.n_constraints,))
     own, length, prices = in_own_units(still)
     try:
         x, mu, _ = polish(own, start / length, mu / prices, 0.0, TOLERANCE)
