@@ -14,37 +14,52 @@ the ledger's raises `VerdictError`; at other values (a papermill batch, a
 reader's trial) the number is shown as *not applicable* and nothing raises.
 `Checks.table` ends a notebook, and raises if a claim that the ledger assigns to
 it was never checked.
+
+A number is a float, with a ``bound`` on its error, or an `Interval` of
+`dplib.replicates`. A claim whose evidence is *sampling* must be given intervals, and
+all those of one check together miss with a chance of at most one in a million.
+
+A claim that holds is *reproduced*; *shown* if it is ours, *implemented* if it is a
+definition.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from itertools import pairwise
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dplib import check, ledger, verdicts
 from dplib.ledger import Claim, LedgerError, Scalar, half_unit
-from dplib.rounding import rounded, shown
-from dplib.verdicts import MIME_TYPE, SIGNS, Check
+from dplib.replicates import CHANCE, Interval, share_interval
+from dplib.rounding import outward, rounded, shown
+from dplib.verdicts import MIME_TYPE, Check
 
 __all__ = [
     "MIME_TYPE",
-    "SIGNS",
     "Checks",
+    "Number",
     "VerdictError",
     "open_notebook",
     "printed",
 ]
 
+Number = float | Interval
+#: One number, or one for each case that was tried.
+Cases = Number | Mapping[str, Number]
 
 # Relative slack at the edge of a tolerance or range, for the last bits.
 _LAST_BITS = 1.0e-9
+
+# The largest p-value at which a print counts as outside our replicates.
+_OUTSIDE = 0.05
 
 
 class VerdictError(AssertionError):
@@ -87,7 +102,7 @@ def _quiet_elsewhere(
             check_method(self, claim_id, *args, **kwargs)
         except Exception as error:  # a reader's trial must go on, whatever it gave
             del self.done[before:]
-            self._record(claim, "open", None, None, f"no verdict: {error}", 0.0)
+            self._record(claim, "open", None, f"no verdict: {error}")
 
     return wrapped  # type: ignore[return-value]  # `self` is positional, as in a call
 
@@ -108,80 +123,97 @@ class Checks:
     # -- the checks --------------------------------------------------------
 
     @_quiet_elsewhere
-    def check_value(self, claim_id: str, value: float, *, bound: float = 0.0) -> None:
+    def check_value(
+        self,
+        claim_id: str,
+        value: Number,
+        *,
+        bound: float = 0.0,
+        choices: Mapping[str, float] | None = None,
+        finding: str = "",
+    ) -> None:
         """Hold a computed number against the printed one.
 
         Parameters
         ----------
         claim_id : str
             An id of the ledger, assigned to this notebook.
-        value : float
+        value : float or Interval
             The computed number, in the unit of the printed one.
         bound : float
             A bound on its absolute error; 0 means exact up to rounding.
+        choices : mapping of str to float, optional
+            What comes out under the other choices that the paper leaves open.
+        finding : str
+            What the reader sees; by default our number and the printed one.
 
         Raises
         ------
         LedgerError
             If the ledger has no such claim for this notebook, or no number.
         VerdictError
-            If the verdict differs from the ledger's, or `bound` is too large
+            If the verdict differs from the ledger's, or `value` is too uncertain
             to decide, at the values for which the claim is made.
 
         Notes
         -----
-        *Reproduced*: within the tolerance of what is printed. *Corrected*:
-        outside it, and within half a unit of the last digit of the ledger's
-        ``ours``. *Underspecified*: within ``range``. *Shown*: a result of ours
-        within the tolerance of ``ours``. Otherwise *not reproduced*. "Within"
-        and "outside" are meant for every number in ``value ± bound``.
+        *Reproduced*: within the tolerance of what is printed (for a claim of ours:
+        of the ledger's ``ours``), and so under all `choices`. *Underspecified*: the
+        choices decide, and the print lies in their range. *Corrected*: outside the
+        tolerance, and within half a unit of the last digit of the ledger's ``ours``.
+        Otherwise *not reproduced*. "Within" and "outside" are meant for every number
+        that `value` may be.
         """
         claim = self._take(claim_id)
-        where = "check_value"
-        value = check.finite("value", value, where)
-        bound = check.nonnegative("bound", bound, where)
+        given = _Given(claim, "check_value", bound)
+        ours = given.read("value", value)
         target = claim.printed or ((claim.ours,) if claim.kind == "ours" else ())
-        if len(target) != 1 and claim.verdict != "underspecified":
+        if len(target) != 1:
             raise LedgerError(
                 f"{claim_id}: check_value needs one number in the ledger."
             )
-        ours = shown(value, bound=bound)
-        finding = f"ours {ours}{_unit(claim)}"
-        if claim.printed:
-            finding += f", printed {claim.printed[0]}{_unit(claim)}"
-        verdict = "not reproduced"
-        if claim.kind == "ours":
-            if _agrees(claim, value, bound, claim.ours, claim.tolerance):
-                verdict = "shown"
-        elif claim.verdict == "underspecified":
-            if claim.range is None:
-                raise LedgerError(f"{claim_id}: check_value needs 'range'.")
-            low, high = claim.range
-            finding += f"; between {shown(low)} and {shown(high)} as our choices vary"
-            slack = _LAST_BITS * max(abs(low), abs(high))
-            if low - slack <= value - bound and value + bound <= high + slack:
-                verdict = "underspecified"
-        elif _agrees(claim, value, bound, claim.printed[0], claim.tolerance):
+        unit = f" {claim.unit}" if claim.unit else ""
+        if not finding:
+            text = (
+                value.text(claim.unit)
+                if isinstance(value, Interval)
+                else shown(value, bound=bound) + unit
+            )
+            finding = f"ours {text}"
+            if claim.printed:
+                finding += f", printed {claim.printed[0]}{unit}"
+        size, facts = claim.tolerance, {}
+        others = [given.read("choices", number) for number in (choices or {}).values()]
+        if choices:
+            low = min(ends.low for ends in (ours, *others))
+            span = _Ends(low, low, max(ends.high for ends in (ours, *others)))
+            facts = {"choices": {name: rounded(v) for name, v in choices.items()}}
+            finding += f"; between {shown(low)} and {shown(span.high)}{unit} as our "
+            finding += "choices vary"
+        if all(_agrees(claim, number, target[0], size) for number in (ours, *others)):
             verdict = "reproduced"
+        elif choices and _agrees(claim, span, target[0], size, some=True):
+            verdict = "underspecified"
         elif (
             claim.verdict == "corrected"
-            # With the bound taken off, no number near `value` may agree.
-            and not _agrees(claim, value, -bound, claim.printed[0], claim.tolerance)
-            and _agrees(claim, value, bound, claim.ours, None)
+            and not _agrees(claim, ours, target[0], size, some=True)
+            and _agrees(claim, ours, claim.ours, None)
         ):
             verdict = "corrected"
-        interval = (value - bound, value + bound) if bound else None
-        self._record(claim, verdict, value, interval, finding, bound)
+        else:
+            verdict = "not reproduced"
+        self._record(claim, verdict, ours, finding, given, facts)
 
     @_quiet_elsewhere
     def check_holds(
         self,
         claim_id: str,
         *,
-        margin: float,
-        repaired: float | None = None,
+        margin: Cases,
+        repaired: Mapping[str, Number] | None = None,
+        trivial: Number | None = None,
         bound: float = 0.0,
-        finding: str = "",
+        finding: str,
     ) -> None:
         """Hold an inequality (theorem, bound, assumption) against its margin.
 
@@ -189,16 +221,19 @@ class Checks:
         ----------
         claim_id : str
             An id of the ledger, assigned to this notebook.
-        margin : float
-            How far the statement is from failing, smallest over everything that
-            was tried: right side minus left side of the inequality. Negative at
-            a counterexample.
-        repaired : float, optional
-            The same for the corrected statement.
+        margin : float, Interval, or mapping of str to these
+            How far the statement is from failing: right side minus left side of the
+            inequality, smallest over everything tried, or one for each case. Negative
+            at a counterexample.
+        repaired : mapping of str to float or Interval, optional
+            The same for the corrected statement, for the same cases.
+        trivial : float or Interval, optional
+            By how much the statement claims less than what holds without it: then it
+            is true, and says nothing.
         bound : float
-            A bound on the absolute error of both margins.
+            A bound on the absolute error of all margins.
         finding : str
-            One phrase for the reader that names what `margin` is.
+            What was found, in words for the reader, with number and unit.
 
         Raises
         ------
@@ -207,50 +242,38 @@ class Checks:
 
         Notes
         -----
-        *Reproduced* (for a claim of ours: *shown*) if the margin is at least
-        `bound`; *corrected* if it is below ``-bound`` and the repaired one at
-        least `bound`; *refuted* if it is below ``-bound``, a counterexample
-        with a positive margin; *not reproduced* if `bound` does not decide.
+        *Reproduced* if the margin is at least `bound` in every case, *empty* if
+        `trivial` is too; *refuted* if it is below ``-bound`` in some case, and
+        *corrected* if besides the repaired statement holds in every case, that of the
+        counterexample included; *not reproduced* if `bound` does not decide.
         """
-        claim = self._take(claim_id)
-        where = "check_holds"
-        margin = check.finite("margin", margin, where)
-        bound = check.nonnegative("bound", bound, where)
-        text = _margin(margin, bound)
-        if repaired is not None:
-            repaired = check.finite("repaired", repaired, where)
-            text += f"; repaired statement: {_margin(repaired, bound)}"
-        verdict = _holds(claim, margin, repaired, bound)
-        finding = f"{finding}: {text}" if finding else text
-        self._record(claim, verdict, margin, None, finding, bound)
+        self._hold(claim_id, "check_holds", margin, repaired, trivial, bound, finding)
 
     @_quiet_elsewhere
     def check_equal(
         self,
         claim_id: str,
         *,
-        gap: float,
+        gap: float | Mapping[str, float],
         within: float,
-        repaired: float | None = None,
-        finding: str = "",
+        repaired: Mapping[str, float] | None = None,
+        finding: str,
     ) -> None:
         """Hold an equation (definition, algorithm, identity) against its gap.
-
-        What a reader sees is that the gap is within the tolerance, not the gap
-        itself, which is rounding error and differs between processors.
 
         Parameters
         ----------
         claim_id : str
             An id of the ledger, assigned to this notebook.
-        gap : float
-            The largest absolute difference of the two sides, 0 or greater.
+        gap : float, or mapping of str to float
+            The largest absolute difference of the two sides, or one for each case.
         within : float
             The tolerance: far above rounding, far below anything that matters.
-        repaired : float, optional
-            The gap of the corrected statement.
+        repaired : mapping of str to float, optional
+            The gaps of the corrected statement, for the same cases.
         finding : str
-            One phrase for the reader that names what `gap` is.
+            What was found, in words for the reader; not the gap itself, which is
+            rounding error and differs between processors.
 
         Raises
         ------
@@ -259,35 +282,73 @@ class Checks:
 
         Notes
         -----
-        The verdicts are those of `check_holds` for the margin ``within - gap``.
+        The verdicts are those of `check_holds` for the margins ``within - gap``.
         """
-        claim = self._take(claim_id)
-        where = "check_equal"
-        gap = check.nonnegative("gap", gap, where)
-        within = check.positive("within", within, where)
+        within = check.positive("within", within, "check_equal")
 
-        # Rounding is far below `within`: a twentieth of it leaves a digit to show.
-        noise = within / 20.0
+        def margins(gaps: float | Mapping[str, float]) -> Any:
+            if isinstance(gaps, Mapping):
+                return {name: margins(one) for name, one in gaps.items()}
+            # Rounding is far below `within`: what passes is stored as one number.
+            gaps = check.nonnegative("gap", gaps, "check_equal")
+            return 0.0 if gaps <= within else within - gaps
 
-        def text(size: float) -> str:
-            if size <= within:
-                return f"within {shown(within)}"
-            return f"{shown(size, bound=noise)}, not within {shown(within)}"
-
-        finding = f"{finding}: {text(gap)}" if finding else text(gap)
-        margin_repaired = None
-        if repaired is not None:
-            repaired = check.nonnegative("repaired", repaired, where)
-            finding += f"; repaired statement: {text(repaired)}"
-            margin_repaired = within - repaired
-        verdict = _holds(claim, within - gap, margin_repaired, 0.0)
-        value = within if gap <= within else gap
-        self._record(
-            claim, verdict, value, None, finding, noise if gap > within else 0.0
-        )
+        mended = None if repaired is None else margins(repaired)
+        self._hold(claim_id, "check_equal", margins(gap), mended, None, 0.0, finding)
 
     @_quiet_elsewhere
-    def check_band(self, claim_id: str, replicates: ArrayLike) -> None:
+    def check_readings(
+        self,
+        claim_id: str,
+        margins: Mapping[str, Number],
+        *,
+        bound: float = 0.0,
+        finding: str,
+    ) -> None:
+        """Hold a claim whose measure or setting the paper leaves open.
+
+        Parameters
+        ----------
+        claim_id : str
+            An id of the ledger, assigned to this notebook.
+        margins : mapping of str to float or Interval
+            The margin, as in `check_holds`, under each reading of the words
+            ("within 10 %", "within a factor 2") or each choice of the setting; two or
+            more.
+        bound, finding
+            As in `check_holds`; the finding gives the figures.
+
+        Raises
+        ------
+        LedgerError, VerdictError
+            As `check_value`.
+
+        Notes
+        -----
+        *Underspecified* if the readings decide, or if the ledger lists what we assumed
+        and the claim holds under all of them; otherwise *reproduced* if it holds under
+        all; *refuted* if it fails under all; else *not reproduced*.
+        """
+        claim = self._take(claim_id)
+        given = _Given(claim, "check_readings", bound)
+        cases = given.cases("margins", margins)
+        if len(cases) < 2:
+            raise LedgerError(f"{claim_id}: check_readings needs two readings or more.")
+        each = [_judge({name: ends}) for name, ends in cases.items()]
+        verdict = "not reproduced"
+        if "reproduced" in each and "refuted" in each:
+            verdict = "underspecified"
+        elif len(set(each)) == 1:
+            verdict = each[0]
+            if verdict == "reproduced" and claim.assumed:
+                verdict = "underspecified"
+        worst = min(cases.values(), key=lambda ends: ends.low)
+        self._record(claim, verdict, worst, finding, given, given.facts(margin=cases))
+
+    @_quiet_elsewhere
+    def check_band(
+        self, claim_id: str, replicates: ArrayLike, *, finding: str = ""
+    ) -> None:
         """Hold printed stochastic values against our replicate distribution.
 
         Parameters
@@ -297,6 +358,8 @@ class Checks:
         replicates : array_like, shape (n,) or (n, d)
             Our independent replicates; ``d`` is the number of printed values,
             which are judged jointly, and ``n`` at least ``40 d``.
+        finding : str
+            Words for the reader before the percentiles.
 
         Raises
         ------
@@ -310,12 +373,14 @@ class Checks:
         ``n + 1`` is as extreme as the farthest of its ``d`` ranks is from the
         middle one, and the p-value is the share that is as extreme as the print
         (itself included). *Reproduced*: the p-value is above 5 %, that is, the
-        print lies in the central 95 %.
+        print lies in the central 95 %; *not reproduced*: below; *undecided* if the
+        interval of the p-value, which misses with a chance of one in a million, has
+        5 % inside.
 
-        If the print is one more draw from our law, then all ``n + 1`` are
+        If the print is one more draw from our distribution, then all ``n + 1`` are
         exchangeable, so that it is rejected with probability 5 % at most,
-        whatever the law and ``n``. Ranking the print against the replicates but
-        these against themselves would not do: a value is never farther out than
+        whatever the distribution and ``n``. Ranking the print against the replicates
+        but these against themselves would not do: a value is never farther out than
         the outermost of a sample that it belongs to. Each value has two
         outermost ones, hence ``n >= 40 d``: with fewer, a print far from all
         replicates could pass.
@@ -324,12 +389,8 @@ class Checks:
         if not claim.printed:
             raise LedgerError(f"{claim_id}: check_band needs printed values.")
         count = len(claim.printed)
-        must = "an array of real numbers"
-        sample = check.entries("replicates", replicates, "check_band", must)
-        if sample.dtype.kind not in "iuf":
-            check.fail("replicates", "check_band", must, replicates, TypeError)
-        if sample.ndim == 1:
-            sample = sample[:, None]
+        sample = np.asarray(replicates, dtype=float)
+        sample = sample[:, None] if sample.ndim == 1 else sample
         least = 40 * count
         if sample.ndim != 2 or sample.shape[1] != count or sample.shape[0] < least:
             raise ValueError(
@@ -344,28 +405,30 @@ class Checks:
         # Integers, so that the two tails are as extreme to the last bit.
         extremeness = np.abs(_ranks(pool, pool) - len(pool)).max(axis=1)
         as_extreme = int(np.sum(extremeness >= extremeness[0]))
-        p_value = as_extreme / len(pool)
-        verdict = "reproduced" if 20 * as_extreme > len(pool) else "not reproduced"
-        if claim.verdict == "underspecified":
-            verdict = "underspecified"
+        p_value = share_interval(as_extreme, len(pool))
+        verdict = "undecided"
+        if p_value.low > _OUTSIDE:
+            verdict = "reproduced"
+        elif p_value.high < _OUTSIDE:
+            verdict = "not reproduced"
         parts = [
             f"printed {text} at percentile {shown(100.0 * p, digits=2)}"
             for text, p in zip(claim.printed, ours, strict=True)
         ]
-        finding = "; ".join(parts) + (
-            f"; p-value {shown(p_value, digits=2)} among {len(sample)} replicates"
+        finding = "; ".join([finding, *parts] if finding else parts) + (
+            f"; p-value {p_value.text()} among {len(sample)} replicates"
         )
-        low, high = np.quantile(sample[:, 0], [0.025, 0.975])
-        interval = (float(low), float(high)) if count == 1 else None
-        self._record(claim, verdict, p_value, interval, finding, 0.0)
+        given = _Given(claim, "check_band", 0.0)
+        self._record(claim, verdict, given.read("p_value", p_value), finding, given, {})
 
     @_quiet_elsewhere
     def check_order(
         self,
         claim_id: str,
-        values: Mapping[str, float],
+        values: Mapping[str, Number],
         *,
-        bounds: Sequence[float] | None = None,
+        bound: float = 0.0,
+        finding: str = "",
     ) -> None:
         """Hold a claimed order against computed values.
 
@@ -373,53 +436,46 @@ class Checks:
         ----------
         claim_id : str
             An id of the ledger, assigned to this notebook.
-        values : mapping of str to float
+        values : mapping of str to float or Interval
             Names and values in the claimed order, the smallest first.
-        bounds : sequence of float, optional
-            Error bounds (or half-widths of intervals), one a value.
+        bound : float
+            A bound on the absolute error of each value.
+        finding : str
+            What the reader sees; by default names and values.
 
         Raises
         ------
         LedgerError, VerdictError, ValueError
-            As `check_value`; `ValueError` for fewer than two values or another
-            number of bounds.
+            As `check_value`; `ValueError` for fewer than two values.
 
         Notes
         -----
-        *Reproduced* if each value is below the next by more than both bounds,
-        *refuted* if one is above the next by more than both, else *not
-        reproduced*: the order is not decided.
+        *Reproduced* if each value is surely below the next, *refuted* if one is surely
+        above the next, else *not reproduced*: the order is not decided.
         """
         claim = self._take(claim_id)
         where = "check_order"
-        names = list(values)
-        if len(names) < 2:
+        if len(values) < 2:
             check.fail("values", where, "a mapping of two values or more", dict(values))
-        numbers = [check.finite("values", v, where) for v in values.values()]
-        half = [0.0] * len(names) if bounds is None else list(bounds)
-        if len(half) != len(names):
-            check.fail("bounds", where, f"{len(names)} numbers, one a value", half)
-        half = [check.nonnegative("bounds", b, where) for b in half]
-        gaps = [
-            (b - a, e + f)
-            for a, b, e, f in zip(
-                numbers[:-1], numbers[1:], half[:-1], half[1:], strict=True
-            )
+        given = _Given(claim, where, bound)
+        cases = given.cases("values", values)
+        ends = list(cases.values())
+        steps = [
+            _Ends(b.value - a.value, b.low - a.high, b.high - a.low)
+            for a, b in pairwise(ends)
         ]
-        if all(gap > slack for gap, slack in gaps):
-            verdict = "shown" if claim.kind == "ours" else "reproduced"
-            if claim.verdict == "underspecified":
-                verdict = "underspecified"
-        elif any(gap < -slack for gap, slack in gaps):
-            verdict = "refuted"
-        else:
-            verdict = "not reproduced"
-        finding = ", ".join(
-            f"{name} {shown(v, bound=b)}"
-            for name, v, b in zip(names, numbers, half, strict=True)
-        )
-        worst, slack = min((gap - slack, slack) for gap, slack in gaps)
-        self._record(claim, verdict, worst, None, finding, slack)
+        verdict = _judge(dict(enumerate(steps)))
+        if verdict == "reproduced" and any(step.low == 0.0 for step in steps):
+            verdict = "not reproduced"  # equal values are in no order
+        if not finding:
+            finding = ", ".join(
+                f"{name} {v.text(claim.unit)}"
+                if isinstance(v, Interval)
+                else f"{name} {shown(v, bound=bound)}"
+                for name, v in values.items()
+            )
+        worst = min(steps, key=lambda ends: ends.low)
+        self._record(claim, verdict, worst, finding, given, given.facts(values=cases))
 
     # -- the end of a notebook ----------------------------------------------
 
@@ -468,24 +524,66 @@ class Checks:
         )
         return f"other parameters: the claim is made at {values}"
 
+    def _hold(
+        self,
+        claim_id: str,
+        where: str,
+        margin: Cases,
+        repaired: Mapping[str, Number] | None,
+        trivial: Number | None,
+        bound: float,
+        finding: str,
+    ) -> None:
+        claim = self._take(claim_id)
+        given = _Given(claim, where, bound)
+        cases = given.cases("margin", margin)
+        facts = given.facts(margin=cases)
+        verdict = _judge(cases)
+        if repaired is not None:
+            mended = given.cases("repaired", repaired)
+            facts |= given.facts(repaired=mended)
+            if not isinstance(margin, Mapping) or set(mended) != set(cases):
+                raise LedgerError(
+                    f"{claim_id}: 'repaired' needs the cases of 'margin', the "
+                    "counterexample among them."
+                )
+            if verdict == "refuted" and _judge(mended) == "reproduced":
+                verdict = "corrected"
+        if trivial is not None:
+            less = given.cases("trivial", trivial)
+            facts |= given.facts(trivial=less)
+            if verdict == _judge(less) == "reproduced":
+                verdict = "empty"
+        worst = min(cases.values(), key=lambda ends: ends.low)
+        self._record(claim, verdict, worst, finding, given, facts)
+
     def _record(
         self,
         claim: Claim,
         verdict: str,
-        value: float | None,
-        interval: tuple[float, float] | None,
+        value: _Ends | None,
         finding: str,
-        bound: float,
+        given: _Given | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         applies = self._applies(claim)
+        if verdict == "reproduced":
+            verdict = {"ours": "shown", "definition": "implemented"}.get(
+                claim.kind, verdict
+            )
+        bound = given.bound if given else 0.0
+        facts = dict(facts or {})
+        if given and given.chance:
+            facts["chance"] = rounded(given.chance)
+        wide = value is not None and value.low < value.high
         item = Check(
             claim=claim,
             verdict=verdict if applies else "not applicable",
-            value=None if value is None else rounded(value, bound=bound),
-            interval=None
-            if interval is None
-            else (rounded(interval[0]), rounded(interval[1])),
+            value=None if value is None else rounded(value.value, bound=bound),
+            interval=value.outward() if value is not None and wide else None,
             finding=finding if applies else f"{finding} ({self._elsewhere(claim)})",
+            bound=rounded(bound, digits=2),
+            facts=facts,
         )
         self.done.append(item)
         verdicts.show(
@@ -502,47 +600,92 @@ class Checks:
             )
 
 
-def _margin(margin: float, bound: float) -> str:
-    """Return a margin as words; a negative one is by how much the statement fails."""
-    number = shown(abs(margin), bound=bound)
-    if margin < -bound:
-        return f"fails by {number}"
-    return f"margin {shown(margin, bound=bound)}"
+@dataclass(frozen=True)
+class _Ends:
+    """A number, and between what it may be."""
+
+    value: float
+    low: float
+    high: float
+
+    def outward(self) -> tuple[float | None, float | None]:
+        """Return the ends, rounded outward; None for an infinite one."""
+        _, low, high = outward(self.value, self.low, self.high)
+        return (
+            float(low) if math.isfinite(self.low) else None,
+            float(high) if math.isfinite(self.high) else None,
+        )
 
 
-def _holds(claim: Claim, margin: float, repaired: float | None, bound: float) -> str:
-    """Return the verdict on a statement from the margins of print and repair."""
-    if margin >= bound:
-        if claim.verdict == "underspecified":
-            return "underspecified"
-        return "shown" if claim.kind == "ours" else "reproduced"
-    if margin >= -bound:
-        return "not reproduced"  # the bound does not decide
-    if repaired is not None and repaired >= bound:
-        return "corrected"
-    return "refuted"
+class _Given:
+    """What one check was given: reads its numbers, and adds up their chances."""
+
+    def __init__(self, claim: Claim, where: str, bound: float) -> None:
+        self.claim, self.where = claim, where
+        self.bound = check.nonnegative("bound", bound, where)
+        self.chance = 0.0
+
+    def read(self, name: str, number: Number) -> _Ends:
+        if isinstance(number, Interval):
+            self.chance += number.chance
+            if self.chance > CHANCE * (1.0 + _LAST_BITS):
+                raise LedgerError(
+                    f"{self.claim.id}: the intervals of one check may miss with a "
+                    f"chance of {CHANCE} together (chance={CHANCE} / their number)."
+                )
+            return _Ends(number.value, number.low, number.high)
+        if self.claim.evidence == "sampling" and name != "trivial":
+            raise LedgerError(
+                f"{self.claim.id}: its evidence is sampling, so '{name}' must be an "
+                "Interval (dplib.replicates)."
+            )
+        value = check.finite(name, number, self.where)
+        return _Ends(value, value - self.bound, value + self.bound)
+
+    def cases(self, name: str, numbers: Cases) -> dict[str, _Ends]:
+        if not isinstance(numbers, Mapping):
+            return {"": self.read(name, numbers)}
+        if not numbers:
+            check.fail(name, self.where, "one case or more", numbers)
+        return {case: self.read(name, number) for case, number in numbers.items()}
+
+    def facts(self, **found: Mapping[str, _Ends]) -> dict[str, Any]:
+        """Return what decided, for the JSON: one number, or one a case."""
+        numbers = {
+            name: {
+                case: rounded(e.value, bound=self.bound) for case, e in cases.items()
+            }
+            for name, cases in found.items()
+        }
+        return {name: n[""] if set(n) == {""} else n for name, n in numbers.items()}
 
 
-def _unit(claim: Claim) -> str:
-    return f" {claim.unit}" if claim.unit else ""
+def _judge(cases: Mapping[Any, _Ends]) -> str:
+    """Return the verdict on a statement from its margins."""
+    if all(ends.low >= 0.0 for ends in cases.values()):
+        return "reproduced"
+    return "refuted" if any(e.high < 0.0 for e in cases.values()) else "not reproduced"
 
 
 def _agrees(
-    claim: Claim, value: float, bound: float, text: str, tolerance: float | None
+    claim: Claim, value: _Ends, text: str, size: float | None, *, some: bool = False
 ) -> bool:
-    """Whether a value, error bound and all, rounds to a printed number."""
+    """Whether all (or some) numbers that a value may be round to a printed one."""
     try:
         target = float(ledger.decimal(text))
     except ValueError:
         raise LedgerError(
             f"{claim.id}: 'ours: {text}' must be a number for check_value."
         ) from None
-    size = half_unit(text) if tolerance is None else tolerance
+    size = half_unit(text) if size is None else size
     if not math.isfinite(target) or not math.isfinite(size):
         # Within an infinite tolerance every value would agree.
         raise LedgerError(f"{claim.id}: '{text}' is too large for a float.")
     # A value that lies on the tolerance itself agrees, whatever the last bit.
-    return abs(value - target) + bound <= size * (1.0 + _LAST_BITS)
+    size *= 1.0 + _LAST_BITS
+    if some:
+        return value.low <= target + size and target - size <= value.high
+    return target - size <= value.low and value.high <= target + size
 
 
 def _ranks(
@@ -571,7 +714,7 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
     Returns
     -------
     Checks
-        With the five checks and the closing table.
+        With the six checks and the closing table.
 
     Raises
     ------

@@ -27,12 +27,15 @@ __all__ = [
     "CHAPTERS",
     "EVIDENCE",
     "KINDS",
+    "LEVELS",
+    "NOT_APPLICABLE",
     "VERDICTS",
     "Claim",
     "Ledger",
     "LedgerError",
     "Paper",
     "Scalar",
+    "Verdict",
     "book_root",
     "decimal",
     "half_unit",
@@ -44,18 +47,51 @@ CHAPTERS = ("planning", "truthful", "dpmac", "rewards", "macroscopic")
 
 KINDS = ("number", "bound", "theorem", "figure", "ordering", "definition", "ours")
 
-#: What each verdict says, in one line; the legend of the scoreboard.
-VERDICTS: Mapping[str, str] = MappingProxyType(
+#: What an entry is to its paper: about ten headlines a paper, the results that bear
+#: them, and the inputs (settings, assumptions) and steps that serve one of these.
+LEVELS = ("headline", "result", "input", "step")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a verdict is shown, what it says, and whether it is counted."""
+
+    sign: str
+    colour: str  # of a palette that is safe for colour-blind readers
+    says: str
+    counted: bool = True
+
+
+#: The one table of verdicts: every page, line and legend takes its sign from here.
+VERDICTS: Mapping[str, Verdict] = MappingProxyType(
     {
-        "reproduced": "agrees within the tolerance",
-        "corrected": "the print is wrong; we prove what is right",
-        "refuted": "the statement is false; a counterexample is computed",
-        "underspecified": "the paper leaves out what is needed; our choices are listed",
-        "not reproduced": "fully specified, does not agree, and we cannot prove why",
-        "shown": "a result of ours",
-        "open": "not worked on yet",
+        "reproduced": Verdict("✓", "#029e73", "agrees within the tolerance"),
+        "corrected": Verdict(
+            "✎", "#de8f05", "the print is wrong; we prove what is right"
+        ),
+        "refuted": Verdict(
+            "✗", "#d55e00", "the statement is false; a counterexample is computed"
+        ),
+        "empty": Verdict(
+            "∅", "#ca9161", "true, but no more than what holds without it"
+        ),
+        "underspecified": Verdict(
+            "?", "#cc78bc", "the paper leaves open what decides; our choices are listed"
+        ),
+        "not reproduced": Verdict(
+            "≠", "#ca3542", "fully specified, does not agree, and we cannot prove why"
+        ),
+        "undecided": Verdict("≈", "#56b4e9", "our samples do not decide"),
+        "shown": Verdict("★", "#0173b2", "a result of ours"),
+        "implemented": Verdict(
+            "•", "#6b6b6b", "a definition or setting, used as printed", counted=False
+        ),
+        "open": Verdict("○", "#949494", "not worked on yet"),
     }
 )
+
+#: Where a notebook runs at other parameter values than those of the claim.
+NOT_APPLICABLE = Verdict("–", "#949494", "other parameter values", counted=False)
 
 #: How strong a check is, strongest first.
 EVIDENCE: Mapping[str, str] = MappingProxyType(
@@ -110,8 +146,14 @@ class Claim:
         One of `KINDS`.
     says : str
         The claim, in our words.
+    level : str
+        One of `LEVELS`; with `serves`, the id of the headline or result that an input
+        or a step is folded under.
     verdict : str
         One of `VERDICTS`.
+    same_as : str
+        The id of the entry that makes the same statement in another place, whose level,
+        kind and verdict this one then has; it is checked there and counted there.
     printed : tuple of str
         Numbers as the paper prints them; several if they are judged jointly.
     unit : str
@@ -131,20 +173,22 @@ class Claim:
     ours : str
         The right value or statement (`corrected`), or our result (`shown`).
     counterexample, assumed, tried : str or tuple of str
-        What the verdicts `refuted`, `underspecified`, `not reproduced` require.
+        What the verdicts `refuted`, `underspecified`, `not reproduced` and `undecided`
+        require.
     reading, consequence : str
         For an erratum: the most charitable reading of the print, and whether the
         paper's conclusion survives.
-    range : tuple of float or None
-        What comes out of an underspecified claim when our choices vary.
     """
 
     id: str
     where: str
     kind: str
+    level: str
     says: str
     verdict: str
     notebook: str | None
+    serves: str = ""
+    same_as: str = ""
     printed: tuple[str, ...] = ()
     unit: str = ""
     tolerance: float | None = None
@@ -155,10 +199,21 @@ class Claim:
     ours: str = ""
     counterexample: str = ""
     assumed: tuple[str, ...] = ()
-    range: tuple[float, float] | None = None
     tried: tuple[str, ...] = ()
     reading: str = ""
     consequence: str = ""
+
+    @property
+    def word(self) -> str:
+        """The verdict for a reader: what was tried on cases was not proved."""
+        how = {"sampling": "by sampling", "instances": "on instances"}
+        tried = self.evidence in how and self.verdict in ("reproduced", "shown")
+        return f"{self.verdict} {how[self.evidence]}" if tried else self.verdict
+
+    @property
+    def counted(self) -> bool:
+        """Whether the scoreboard counts it: once, and no definition or setting."""
+        return VERDICTS[self.verdict].counted and not self.same_as
 
     @property
     def chapter(self) -> str:

@@ -11,7 +11,7 @@ import math
 import re
 import reprlib
 from collections.abc import Hashable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -22,6 +22,7 @@ from dplib.ledger import (
     CHAPTERS,
     EVIDENCE,
     KINDS,
+    LEVELS,
     VERDICTS,
     Claim,
     Ledger,
@@ -94,6 +95,8 @@ _NEEDS = {
     "refuted": "counterexample",
     "underspecified": "assumed",
     "not reproduced": "tried",
+    "undecided": "tried",
+    "empty": "consequence",
     "shown": "ours",
 }
 # ... and which verdicts alone may carry them.
@@ -101,11 +104,14 @@ _FITS = {
     "ours": ("corrected", "shown", "refuted"),
     "counterexample": ("refuted", "corrected"),
     "assumed": ("underspecified",),
-    "range": ("underspecified",),
-    "tried": ("not reproduced",),
+    "tried": ("not reproduced", "undecided"),
     "reading": ("corrected", "refuted"),
-    "consequence": ("corrected", "refuted", "not reproduced"),
+    "consequence": ("corrected", "refuted", "empty", "not reproduced"),
 }
+# What is used and not claimed can be taken over, or be wrong or incomplete in print.
+_DEFINITION = ("implemented", "open", "corrected", "underspecified")
+# All that an entry for another place of the same statement has.
+_SAME = {"id", "where", "says", "same_as"}
 
 
 class _Entry:
@@ -121,7 +127,7 @@ class _Entry:
         if not isinstance(identifier, str) or not _ID.fullmatch(identifier):
             self.fail("field 'id' must be like 'rewards.thm5.r5'", identifier)
         self.name = identifier
-        known = {f.name for f in fields(Claim)} - {"because"}
+        known = {f.name for f in fields(Claim)} - {"because"} | {"range"}
         unknown = sorted(map(str, set(raw) - known))
         if unknown:
             word = shorter.repr(unknown[0])
@@ -219,17 +225,6 @@ class _Entry:
             self.fail("'tolerance: abs' must be positive", size)
         return size, " ".join(because.split())
 
-    def range(self) -> tuple[float, float] | None:
-        value = self.raw.get("range")
-        if value is None:
-            return None
-        if not isinstance(value, list) or len(value) != 2:
-            self.fail("field 'range' must be [low, high]", value)
-        low, high = (self.number("'range'", item) for item in value)
-        if low > high:
-            self.fail("field 'range' must be [low, high]", value)
-        return low, high
-
     def notebook(self, chapter: str) -> str | None:
         value = self.raw.get("notebook")
         if value is None:
@@ -256,6 +251,8 @@ def _claim(raw: Any, source: str, chapter: str, number: int) -> Claim:
         id=entry.name,
         where=entry.text("where", required=True),
         kind=entry.word("kind", KINDS),
+        level=entry.word("level", LEVELS) if "level" in raw else "result",
+        serves=entry.text("serves"),
         says=entry.text("says", required=True),
         verdict=verdict,
         notebook=entry.notebook(chapter),
@@ -269,7 +266,6 @@ def _claim(raw: Any, source: str, chapter: str, number: int) -> Claim:
         ours=entry.text("ours"),
         counterexample=entry.text("counterexample"),
         assumed=entry.texts("assumed"),
-        range=entry.range(),
         tried=entry.texts("tried"),
         reading=entry.text("reading"),
         consequence=entry.text("consequence"),
@@ -293,7 +289,34 @@ def _claim(raw: Any, source: str, chapter: str, number: int) -> Claim:
         entry.fail("the kind 'ours' and the verdict 'shown' go together", claim.kind)
     if claim.kind == "ours" and claim.printed:
         entry.fail("a result of ours is not printed in the paper", claim.printed)
+    defines = claim.kind == "definition"
+    if (verdict not in _DEFINITION if defines else verdict == "implemented") and (
+        "level" in raw
+    ):
+        words = " or ".join(f"'{word}'" for word in _DEFINITION)
+        entry.fail(f"a definition is {words}, and only it is 'implemented'", verdict)
+    if (claim.level in ("input", "step")) != bool(claim.serves):
+        entry.fail("an input or step, and only it, needs 'serves'", claim.serves)
     return claim
+
+
+def _same(raw: Any, source: str, number: int, known: Mapping[str, Claim]) -> Claim:
+    """Return the entry for another place of a statement, verdict and all."""
+    entry = _Entry(raw, source, number)
+    if set(raw) != _SAME:
+        entry.fail(f"an entry with 'same_as' has {', '.join(sorted(_SAME))}", set(raw))
+    target = known.get(entry.text("same_as", required=True))
+    if target is None:
+        entry.fail("'same_as' must be the id of a full entry", raw["same_as"])
+    return replace(
+        target,
+        id=entry.name,
+        where=entry.text("where", required=True),
+        says=entry.text("says", required=True),
+        same_as=target.id,
+        notebook=None,
+        serves="",
+    )
 
 
 def read(path: Path) -> Ledger:
@@ -325,9 +348,27 @@ def read(path: Path) -> Ledger:
     if not isinstance(raw["claims"], list) or not raw["claims"]:
         raise LedgerError(f"{source}: 'claims' must be a list of entries.")
     claims: dict[str, Claim] = {}
+    copies = []
     for number, item in enumerate(raw["claims"], start=1):
+        if isinstance(item, dict) and "same_as" in item:
+            copies.append((number, item))
+            continue
         claim = _claim(item, source, chapter, number)
         if claim.id in claims:
             raise LedgerError(f"{source}: {claim.id}: the id is used twice.")
         claims[claim.id] = claim
-    return Ledger(chapter, Paper(**about), MappingProxyType(claims))
+    for claim in claims.values():
+        served = claims.get(claim.serves)
+        if claim.serves and (served is None or served.serves):
+            raise LedgerError(
+                f"{source}: {claim.id}: 'serves' must be the id of a headline or "
+                f"result of the same paper. Got {claim.serves!r}."
+            )
+    full = dict(claims)
+    for number, item in copies:
+        claim = _same(item, source, number, full)
+        if claim.id in claims:
+            raise LedgerError(f"{source}: {claim.id}: the id is used twice.")
+        claims[claim.id] = claim
+    ordered = {item["id"]: claims[item["id"]] for item in raw["claims"]}
+    return Ledger(chapter, Paper(**about), MappingProxyType(ordered))

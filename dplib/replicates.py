@@ -1,25 +1,140 @@
-r"""Intervals for what replicates of a random run say, without assumptions on its law.
+r"""Intervals for what a sample says of the distribution that it comes from.
 
 Model. n independent replicates of one number. How many of them lie below the true
-q-quantile is binomial with parameters n and q, whatever their (continuous) law; so is,
-with its own probability, how many have a property. Both intervals follow from that.
+q-quantile is binomial with parameters n and q, whatever their (continuous)
+distribution; so is, with its own probability, how many have a property. Both intervals
+follow from that and hold for every n. The interval of a mean is Student's, which needs
+a sample large enough for its mean to be nearly normal.
+
+Every interval carries its ``chance``: the probability, over fresh samples, that it does
+not hold the true value. The book's checks ask for at most `CHANCE`, one in a million.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from dplib import check
+from dplib.rounding import outward
 
-__all__ = ["quantile_interval", "share_interval"]
+__all__ = ["CHANCE", "Interval", "mean_interval", "quantile_interval", "share_interval"]
+
+#: The largest chance of missing the true value that a check of the book accepts.
+CHANCE = 1.0e-6
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate between two ends.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The estimate and the ends; an end is infinite where the sample is too small
+        to bound the value.
+    chance : float
+        At most this is the probability that the true value lies outside.
+
+    Examples
+    --------
+    >>> 1.0 - Interval(0.25, 0.125, 0.5, 1e-6)
+    Interval(value=0.75, low=0.5, high=0.875, chance=1e-06)
+    >>> (100 * Interval(1.241, 1.2339, 1.2482, 1e-6)).text("%")
+    '124.1 % (123.3 % to 124.9 %)'
+    """
+
+    value: float
+    low: float
+    high: float
+    chance: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high:
+            ends = (self.low, self.value, self.high)
+            check.fail("value", "Interval", "between low and high", ends)
+
+    @property
+    def half(self) -> float:
+        """The distance of the farther end from the value."""
+        return max(self.value - self.low, self.high - self.value)
+
+    def __neg__(self) -> Interval:
+        return replace(self, value=-self.value, low=-self.high, high=-self.low)
+
+    def __add__(self, shift: float) -> Interval:
+        return replace(
+            self,
+            value=self.value + shift,
+            low=self.low + shift,
+            high=self.high + shift,
+        )
+
+    __radd__ = __add__
+
+    def __sub__(self, shift: float) -> Interval:
+        return self + (-shift)
+
+    def __rsub__(self, number: float) -> Interval:
+        return -self + number
+
+    def __mul__(self, factor: float) -> Interval:
+        if factor < 0:
+            return -self * -factor
+        return replace(
+            self,
+            value=self.value * factor,
+            low=self.low * factor,
+            high=self.high * factor,
+        )
+
+    __rmul__ = __mul__
+
+    def text(self, unit: str = "") -> str:
+        """Return value and ends, the ends rounded outward to the value's digits."""
+        value, low, high = outward(self.value, self.low, self.high)
+        after = f" {unit}" if unit else ""
+        return f"{value}{after} ({low}{after} to {high}{after})"
+
+
+def _level(chance: float, where: str) -> float:
+    return check.unit_interval("chance", chance, where)
+
+
+def mean_interval(sample: ArrayLike, *, chance: float = CHANCE) -> Interval:
+    """Return the mean of the distribution, by Student's t.
+
+    Parameters
+    ----------
+    sample : array_like, shape (n,)
+        Independent replicates, two or more, from a distribution with a variance; for
+        two paired samples their differences.
+    chance : float
+        Chance that the interval misses the mean, if the sample's mean is normal.
+
+    Examples
+    --------
+    >>> mean_interval([1.0, 2.0, 3.0], chance=0.5).text()
+    '2.0 (1.5 to 2.5)'
+    """
+    values = check.array("sample", sample, "mean_interval", shape=(None,))
+    if values.size < 2:
+        check.fail("sample", "mean_interval", "two numbers or more", values.tolist())
+    tail = _level(chance, "mean_interval") / 2.0
+    error = values.std(ddof=1) / math.sqrt(values.size)
+    half = float(stats.t(values.size - 1).isf(tail) * error)
+    mean = float(values.mean())
+    return Interval(mean, mean - half, mean + half, chance)
 
 
 def quantile_interval(
-    sample: ArrayLike, q: float = 0.5, *, level: float = 0.95
-) -> tuple[float, float, float]:
-    """Return a quantile of the sample, between two order statistics around it.
+    sample: ArrayLike, q: float = 0.5, *, chance: float = CHANCE
+) -> Interval:
+    """Return a quantile of the distribution, between two order statistics.
 
     Parameters
     ----------
@@ -27,71 +142,49 @@ def quantile_interval(
         Independent replicates.
     q : float
         Which quantile, strictly between 0 and 1; the median by default.
-    level : float
-        Least chance that the interval holds the true quantile, between 0 and 1.
-
-    Returns
-    -------
-    low, estimate, high : float
-        The ends are members of the sample, or infinite where the sample is too
-        small to bound the quantile.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is out of range, or the sample is empty.
+    chance : float
+        Chance that the interval misses the quantile, strictly between 0 and 1.
 
     Examples
     --------
-    >>> quantile_interval(range(1, 12))
-    (2.0, 6.0, 10.0)
+    >>> quantile_interval(range(1, 12), chance=0.05)
+    Interval(value=6.0, low=2.0, high=10.0, chance=0.05)
     >>> quantile_interval([1.0, 2.0])
-    (-inf, 1.5, inf)
+    Interval(value=1.5, low=-inf, high=inf, chance=1e-06)
     """
     where = "quantile_interval"
     values = np.sort(check.array("sample", sample, where, shape=(None,)))
     if values.size == 0:
         check.fail("sample", where, "at least one number", values.tolist())
     q = check.unit_interval("q", q, where)
-    tail = (1.0 - check.unit_interval("level", level, where)) / 2.0
-    law = stats.binom(values.size, q)
+    tail = _level(chance, where) / 2.0
+    below = stats.binom(values.size, q)
     # Number `lower` (from 1) is above the quantile with chance P(count < lower).
-    lower, upper = int(law.ppf(tail)), int(law.isf(tail)) + 1
+    lower, upper = int(below.ppf(tail)), int(below.isf(tail)) + 1
     padded = np.concatenate(([-np.inf], values, [np.inf]))
-    return float(padded[lower]), float(np.quantile(values, q)), float(padded[upper])
+    middle = float(np.quantile(values, q))
+    return Interval(middle, float(padded[lower]), float(padded[upper]), chance)
 
 
-def share_interval(
-    count: int, total: int, *, level: float = 0.95
-) -> tuple[float, float, float]:
-    """Return a share between its Clopper-Pearson bounds.
+def share_interval(count: int, total: int, *, chance: float = CHANCE) -> Interval:
+    """Return a probability from a count, between its Clopper-Pearson bounds.
 
     Parameters
     ----------
     count, total : int
         How many of how many replicates have the property.
-    level : float
-        Least chance that the interval holds the true probability.
-
-    Returns
-    -------
-    low, estimate, high : float
-        Between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is out of range.
+    chance : float
+        Chance that the interval misses the probability, strictly between 0 and 1.
 
     Examples
     --------
-    >>> [round(end, 4) for end in share_interval(0, 60)]
-    [0.0, 0.0, 0.0596]
+    >>> share_interval(0, 60, chance=0.05).text()
+    '0 (0 to 0.06)'
     """
     where = "share_interval"
     total = check.integer("total", total, where, low=1)
     count = check.integer("count", count, where, low=0, high=total)
-    tail = (1.0 - check.unit_interval("level", level, where)) / 2.0
+    tail = _level(chance, where) / 2.0
     low = stats.beta.ppf(tail, count, total - count + 1) if count else 0.0
     high = stats.beta.isf(tail, count + 1, total - count) if count < total else 1.0
-    return float(low), count / total, float(high)
+    return Interval(count / total, float(low), float(high), chance)

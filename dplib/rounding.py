@@ -1,18 +1,19 @@
 """Numbers as a reader may see them: rounded to what their error bound certifies.
 
-A printed value carries at most six significant digits, and no digit that its
-error bound does not certify: the last digit shown is worth at least twice the
-bound. Stored outputs are compared byte for byte, so the same rounding also
-keeps a notebook the same on another processor.
+A printed value carries at most six significant digits, and none that its error bound
+makes meaningless: the last digit is the first one worth at most twice the bound, so
+that what is shown lies within the bound of the value. An interval is rounded outward,
+to digits that its width resolves, so that the value shown lies in the interval shown.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from dplib import check
 
-__all__ = ["DIGITS", "rounded", "shown"]
+__all__ = ["DIGITS", "outward", "rounded", "shown"]
 
 #: Most significant digits that the book prints.
 DIGITS = 6
@@ -26,12 +27,12 @@ def _decimals(value: float, bound: float, digits: int) -> int:
         unit = 2.0 * bound
         if not math.isfinite(unit):
             return -309  # no digit of any float is certified
-        keep = min(keep, math.floor(-math.log10(unit)))
+        keep = min(keep, math.ceil(-math.log10(unit)))
     return keep
 
 
 def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
-    """Return `value` rounded to the digits that `bound` certifies.
+    """Return `value` rounded to digits that leave it within `bound`, at most six.
 
     Parameters
     ----------
@@ -45,8 +46,9 @@ def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
     Returns
     -------
     float
-        Zero if `bound` certifies no digit. Rounded towards zero where the nearer
-        number is too large for a float: 1.7e308 to one digit is 1e308.
+        Zero if zero is within `bound` and no digit is worth showing. Rounded towards
+        zero where the nearer number is too large for a float: 1.7e308 to one digit is
+        1e308.
 
     Raises
     ------
@@ -58,7 +60,9 @@ def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
     >>> rounded(311.4141036049725)
     311.414
     >>> rounded(311.4141036049725, bound=0.004), rounded(0.02859, bound=1.0)
-    (311.41, 0.0)
+    (311.414, 0.0)
+    >>> rounded(124.1, bound=0.7)
+    124.0
     """
     bound = check.nonnegative("bound", bound, "rounded")
     digits = check.integer("digits", digits, "rounded", low=1, high=15)
@@ -74,34 +78,70 @@ def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
     return result + 0.0  # no negative zero
 
 
+def _text(number: float, decimals: int, digits: int, *, strip: bool) -> str:
+    """Return a number that is rounded to so many decimals as a reader sees it."""
+    if math.isinf(number):
+        return "∞" if number > 0 else "−∞"
+    if number == 0.0:
+        return "0"
+    exponent = ""
+    if abs(number) < 1.0e-4 or abs(number) >= 1.0e7:
+        size = math.floor(math.log10(abs(number)))
+        places = max(0, min(digits - 1, decimals + size))
+        text, power = f"{number:.{places}e}".split("e")
+        exponent = f"e{int(power)}"
+    else:
+        text = f"{number:.{max(0, decimals)}f}"
+    if strip and "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text + exponent
+
+
 def shown(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> str:
-    """Return the text of `rounded`, zeros that are certified included.
+    """Return the text of `rounded`, zeros that matter included.
 
     Examples
     --------
     >>> shown(2.5, bound=1.0e-3), shown(250000), shown(1.0e-12), shown(-0.0)
-    ('2.50', '250000', '1e-12', '0')
+    ('2.500', '250000', '1e-12', '0')
     >>> shown(float("inf"))
     '∞'
     """
-    value = float(value)
     if math.isnan(value):
         return "not a number"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
     number = rounded(value, bound=bound, digits=digits)
-    if number == 0.0:
-        return "0"
     # Of the rounded number: 0.9999999 becomes 1.00000, not 1.000000.
-    decimals = _decimals(number, bound, digits)
-    if abs(number) < 1.0e-4 or abs(number) >= 1.0e7:
-        size = math.floor(math.log10(abs(number)))
-        text = f"{number:.{max(0, min(digits - 1, decimals + size))}e}"
-        mantissa, exponent = text.split("e")
-        if bound == 0.0 and "." in mantissa:
-            mantissa = mantissa.rstrip("0").rstrip(".")
-        return f"{mantissa}e{int(exponent)}"
-    text = f"{number:.{max(0, decimals)}f}"
-    if bound == 0.0 and "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return text
+    decimals = 0 if math.isinf(number) else _decimals(number, bound, digits)
+    return _text(number, decimals, digits, strip=bound == 0.0)
+
+
+def outward(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """Return a value and the ends of its interval as texts, the ends rounded outward.
+
+    Parameters
+    ----------
+    value, low, high : float
+        ``low <= value <= high``; an end may be infinite.
+
+    Returns
+    -------
+    tuple of str
+        Value, low, high, on one grid: a fifth of the width or less, at most six digits.
+
+    Examples
+    --------
+    >>> outward(124.1, 123.39, 124.82), outward(2.0, -math.inf, 2.5)
+    (('124.1', '123.3', '124.9'), ('2.0', '−∞', '2.5'))
+    """
+    finite = [number for number in (value, low, high) if math.isfinite(number)]
+    size = max(map(abs, finite))
+    decimals = DIGITS - 1 - (math.floor(math.log10(size)) if size else 0)
+    if (width := max(finite) - min(finite)) > 0.0:
+        decimals = min(decimals, math.ceil(-math.log10(width / 5.0)))
+
+    def grid(number: float, to_integer: Callable[[float], float]) -> str:
+        if math.isfinite(number):
+            number = to_integer(number * 10.0**decimals) / 10.0**decimals
+        return _text(number, decimals, DIGITS, strip=width == 0.0)
+
+    return grid(value, round), grid(low, math.floor), grid(high, math.ceil)

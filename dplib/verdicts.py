@@ -11,27 +11,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from dplib.ledger import Claim
+from dplib.ledger import NOT_APPLICABLE, VERDICTS, Claim, Verdict
 
-__all__ = ["MIME_TYPE", "SIGNS", "Check", "markup", "show", "table"]
+__all__ = ["MIME_TYPE", "Check", "look", "markup", "show", "table"]
 
 MIME_TYPE = "application/vnd.dplib.claim+json"
-
-#: A sign and a colour (of a colour-blind-safe palette) for each verdict.
-SIGNS: Mapping[str, tuple[str, str]] = {
-    "reproduced": ("✓", "#029e73"),
-    "shown": ("★", "#0173b2"),
-    "corrected": ("✎", "#de8f05"),
-    "refuted": ("✗", "#d55e00"),
-    "underspecified": ("?", "#cc78bc"),
-    "not reproduced": ("≠", "#ca3542"),
-    "open": ("○", "#949494"),
-    "not applicable": ("–", "#949494"),
-}
-
 
 # What may carry an index: a single letter (marks like a hat included), min or max,
 # a closing bracket.
@@ -67,6 +54,11 @@ def markup(text: str) -> str:
     return _POWER.sub(r"<sup>\1</sup>", result)
 
 
+def look(verdict: str) -> Verdict:
+    """Return sign and colour of a verdict, or of *not applicable*."""
+    return VERDICTS.get(verdict, NOT_APPLICABLE)
+
+
 @dataclass(frozen=True)
 class Check:
     """What one check found.
@@ -80,16 +72,28 @@ class Check:
     value : float or None
         The value (or margin, or percentile) that decided, rounded.
     interval : tuple of float or None
-        The interval that belongs to it, rounded.
+        The interval that belongs to it, rounded outward.
     finding : str
-        One phrase for the reader: what came out.
+        What came out, in words for the reader.
+    bound : float
+        How far the same code may be from `value` on another machine.
+    facts : mapping
+        What decided besides: margins by case, choices, the chance of a false verdict.
     """
 
     claim: Claim
     verdict: str
     value: float | None
-    interval: tuple[float, float] | None
+    interval: tuple[float | None, float | None] | None
     finding: str
+    bound: float = 0.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def word(self) -> str:
+        """The verdict for a reader."""
+        same = self.verdict == self.claim.verdict
+        return self.claim.word if same else self.verdict
 
     def payload(self) -> dict[str, Any]:
         """Return the JSON output: the entry's words and what was found."""
@@ -98,6 +102,7 @@ class Check:
             "id": claim.id,
             "where": claim.where,
             "kind": claim.kind,
+            "level": claim.level,
             "says": claim.says,
             "printed": list(claim.printed),
             "at": dict(claim.at),
@@ -106,20 +111,22 @@ class Check:
             "verdict": self.verdict,
             "value": self.value,
             "interval": None if self.interval is None else list(self.interval),
+            "bound": self.bound,
             "finding": self.finding,
+            **self.facts,
         }
 
     def text(self) -> str:
         """Return the line as plain text."""
-        sign = SIGNS[self.verdict][0]
+        claim = self.claim
         return (
-            f"{sign} {self.verdict} | {self.claim.id} | {self.claim.where} | "
-            f"{self.claim.says} | {self.finding} | evidence: {self.claim.evidence}"
+            f"{look(self.verdict).sign} {self.word} | {claim.id} | {claim.where} | "
+            f"{claim.says} | {self.finding} | evidence: {claim.evidence}"
         )
 
     def html(self) -> str:
         """Return the line as HTML: colour, sign and word, never colour alone."""
-        sign, colour = SIGNS[self.verdict]
+        style = look(self.verdict)
         kind = self.verdict.replace(" ", "-")
         claim = self.claim
         uncertain = (
@@ -127,8 +134,8 @@ class Check:
         )
         return (
             f'<div class="claim claim-{kind}" id="claim-{claim.id}" '
-            f'style="border-left: 0.35em solid {colour}; padding: 0.2em 0.8em;">'
-            f'<strong class="claim-verdict">{sign} {self.verdict}</strong> '
+            f'style="border-left: 0.35em solid {style.colour}; padding: 0.2em 0.8em;">'
+            f'<strong class="claim-verdict">{style.sign} {self.word}</strong> '
             f'<span class="claim-where">{markup(claim.where)}</span>'
             f'<span class="claim-says"> — {markup(claim.says)}{uncertain}</span>'
             f'<br><span class="claim-finding">{markup(self.finding)}</span> '
@@ -150,23 +157,23 @@ def show(data: dict[str, Any]) -> None:
 
 def table(checks: Sequence[Check]) -> dict[str, str]:
     """Return the table of several checks, as HTML and as plain text."""
-    rows = []
-    for item in checks:
-        sign, colour = SIGNS[item.verdict]
-        cells = (item.claim.where, item.claim.says, item.finding)
-        rows.append(
-            f'<tr><td style="white-space: nowrap; border-left: 0.35em solid '
-            f'{colour};"><strong>{sign} {item.verdict}</strong></td>'
-            + "".join(
-                f'<td style="text-align: left;">{markup(cell)}</td>' for cell in cells
-            )
-            + "</tr>"
+    rows = "".join(
+        f'<tr><th scope="row" style="border-left: 0.35em solid '
+        f'{look(item.verdict).colour};">{look(item.verdict).sign} {item.word}</th>'
+        + "".join(
+            f'<td style="text-align: left;">{markup(cell)}</td>'
+            for cell in (item.claim.where, item.claim.says, item.finding)
         )
+        + "</tr>"
+        for item in checks
+    )
+    heads = "".join(
+        f'<th scope="col">{name}</th>'
+        for name in ("verdict", "where", "claim", "what we found")
+    )
     whole = (
-        '<table class="claim-table"><thead><tr><th>verdict</th><th>where</th>'
-        "<th>claim</th><th>what we found</th></tr></thead><tbody>"
-        + "".join(rows)
-        + "</tbody></table>"
+        f'<table class="claim-table"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
     )
     return {
         "text/html": whole,

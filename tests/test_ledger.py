@@ -21,6 +21,7 @@ GOOD = {
     "id": "truthful.half",
     "where": "Theorem 1",
     "kind": "number",
+    "level": "result",
     "says": "one half",
     "printed": '"0.50"',
     "verdict": "reproduced",
@@ -67,6 +68,7 @@ def test_a_plain_entry(tmp_path) -> None:
         id="truthful.half",
         where="Theorem 1",
         kind="number",
+        level="result",
         says="one half",
         verdict="reproduced",
         notebook="truthful/01_tiny",
@@ -87,7 +89,6 @@ def test_every_optional_field(tmp_path) -> None:
         text="uncertain",
         verdict="underspecified",
         assumed="[the step size,\n    the\n    horizon]",
-        range="[0, 1.5]",
     )
     assert full.printed == ("0.10", "2", "1.5e-3")
     assert full.unit == "metres"
@@ -102,7 +103,6 @@ def test_every_optional_field(tmp_path) -> None:
     assert type(full.at["r_max"]) is int
     assert full.text == "uncertain"
     assert full.assumed == ("the step size", "the horizon")
-    assert full.range == (0.0, 1.5)
 
 
 def test_texts_lose_their_line_breaks(tmp_path) -> None:
@@ -150,7 +150,9 @@ def test_an_entry_cannot_be_changed(tmp_path) -> None:
         ("corrected", {"ours": '"0.51"'}),
         ("refuted", {"counterexample": "x = 3"}),
         ("underspecified", {"assumed": "the horizon"}),
+        ("empty", {"consequence": "it promises nothing"}),
         ("not reproduced", {"tried": "[one, two]"}),
+        ("undecided", {"tried": "400 replicates"}),
         ("shown", {"ours": '"0.5"', "kind": "ours", "printed": None}),
     ],
 )
@@ -204,6 +206,58 @@ def test_a_result_of_ours_is_shown_and_not_printed(tmp_path) -> None:
     assert "is not printed in the paper. Got ('0.50',)." in refusal(
         tmp_path, claims + entry(**OURS | {"printed": '"0.50"'})
     )
+
+
+def test_a_definition_is_implemented_and_not_counted(tmp_path) -> None:
+    used = claim(tmp_path, kind="definition", verdict="implemented")
+    assert not used.counted
+    assert claim(tmp_path).counted
+
+
+SERVING = {"id": "truthful.step", "level": "step", "serves": "truthful.half"}
+SAME = "- {id: truthful.again, where: Abstract, says: a half, same_as: truthful.half}\n"
+
+
+def test_a_step_serves_a_result(tmp_path) -> None:
+    text = PAPER + "claims:\n" + entry(**SERVING) + entry()
+    assert load(tmp_path, text).claims["truthful.step"].serves == "truthful.half"
+    for serves in ("truthful.none", "truthful.step"):
+        text = PAPER + "claims:\n" + entry() + entry(**SERVING | {"serves": serves})
+        assert refusal(tmp_path, text) == (
+            "truthful.step: 'serves' must be the id of a headline or result of the "
+            f"same paper. Got '{serves}'."
+        )
+
+
+def test_the_same_statement_in_another_place(tmp_path) -> None:
+    # Before its full entry or after it; checked and counted there only.
+    for text in (SAME + entry(), entry() + SAME):
+        book = load(tmp_path, PAPER + "claims:\n" + text)
+        again, half = book.claims["truthful.again"], book.claims["truthful.half"]
+        assert (again.where, again.says) == ("Abstract", "a half")
+        assert (again.verdict, again.level) == (half.verdict, half.level)
+        assert again.notebook is None
+        assert not again.counted
+        assert book.of_notebook("truthful/01_tiny") == (half,)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (SAME, "truthful.again: 'same_as' must be the id of a full entry."),
+        (
+            entry() + SAME.replace("says", "level: result, says"),
+            "truthful.again: an entry with 'same_as' has id, same_as, says, where.",
+        ),
+        (entry() + SAME + SAME, "truthful.again: the id is used twice."),
+        (
+            entry() + SAME + SAME.replace("again", "more").replace(".half", ".again"),
+            "truthful.more: 'same_as' must be the id of a full entry.",
+        ),
+    ],
+)
+def test_a_same_as_that_is_wrong(tmp_path, text, sentence) -> None:
+    assert refusal(tmp_path, PAPER + "claims:\n" + text).startswith(sentence)
 
 
 # -- what is refused ----------------------------------------------------------
@@ -301,20 +355,15 @@ def test_a_result_of_ours_is_shown_and_not_printed(tmp_path) -> None:
             "field 'tolerance' must be {abs",
         ),
         ("tolerance", "0.1", "field 'tolerance' must be {abs: ..., because: ...}. Got"),
-        ("range", "[1]", "field 'range' must be [low, high]. Got [1]."),
-        ("range", "[2, 1]", "field 'range' must be [low, high]. Got [2, 1]."),
-        ("range", "[1e-5, 1]", "'range' must be a number without quotes"),
-        ("range", "{low: 1}", "field 'range' must be [low, high]."),
-        (
-            "range",
-            "[1, 2]",
-            "the field 'range' belongs to the verdict 'underspecified'",
-        ),
-        (
-            "range",
-            "[0, 0]",
-            "the field 'range' belongs to the verdict 'underspecified'",
-        ),
+        # computed by the check that has the choices
+        ("range", "[1, 2]", "unknown field 'range'."),
+        # levels
+        ("level", "main", "field 'level' must be one of headline, result, input, "),
+        ("level", "step", "an input or step, and only it, needs 'serves'. Got ''."),
+        ("serves", "truthful.a", "an input or step, and only it, needs 'serves'."),
+        ("serves", "7", "field 'serves' must be text. Got 7."),
+        ("kind", "definition", "a definition is 'implemented' or 'open' or "),
+        ("verdict", "implemented", "a definition is 'implemented' or 'open' or "),
         # places
         ("notebook", "01_tiny", "field 'notebook' must be null or like 'rewards/03_de"),
         ("notebook", "truthful/01_tiny.md", "field 'notebook' must be null or like"),
@@ -404,8 +453,8 @@ def test_a_file_that_is_wrong(tmp_path, text, sentence) -> None:
     ("text", "line", "key"),
     [
         (PAPER + PAPER + "claims: [x]\n", 2, "paper"),
-        (PAPER + "claims:\n" + entry() + "  kind: bound\n", 11, "kind"),
-        (PAPER + "claims:\n" + entry(at="{n: 1, n: 2}"), 11, "n"),
+        (PAPER + "claims:\n" + entry() + "  kind: bound\n", 12, "kind"),
+        (PAPER + "claims:\n" + entry(at="{n: 1, n: 2}"), 12, "n"),
     ],
 )
 def test_a_key_given_twice(tmp_path, text, line, key) -> None:
@@ -417,7 +466,7 @@ def test_a_key_given_twice(tmp_path, text, line, key) -> None:
 def test_a_key_that_is_no_word(tmp_path) -> None:
     # Used to end in "TypeError: unhashable type", with no file and no line.
     text = PAPER + "claims:\n" + entry(at="{[a, b]: 1}")
-    assert refusal(tmp_path, text) == "line 11: a key must be a word."
+    assert refusal(tmp_path, text) == "line 12: a key must be a word."
 
 
 def test_what_yaml_itself_stumbles_over_is_refused_by_name(tmp_path) -> None:
@@ -486,8 +535,7 @@ def test_no_book_anywhere(tmp_path, monkeypatch) -> None:
 
 
 def test_kinds_verdicts_and_evidence_have_a_legend() -> None:
-    assert set(ledger.VERDICTS.values()) > {"a result of ours"}
-    assert all(ledger.VERDICTS.values())
+    assert all(verdict.says for verdict in ledger.VERDICTS.values())
     assert all(ledger.EVIDENCE.values())
     assert len(set(ledger.KINDS)) == len(ledger.KINDS) == 7
 

@@ -1,4 +1,4 @@
-"""No digit is shown that the error bound does not certify, and no more than six."""
+"""What is shown lies within the error bound of the value, in at most six digits."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ COUNTS = st.integers(min_value=1, max_value=15)
     ("value", "bound", "number", "text"),
     [
         (311.4141036049725, 0.0, 311.414, "311.414"),
-        (311.4141036049725, 0.004, 311.41, "311.41"),
-        (2.5, 1e-3, 2.5, "2.50"),  # a zero that is certified is shown
+        (311.4141036049725, 0.004, 311.414, "311.414"),
+        (2.5, 1e-3, 2.5, "2.500"),  # a zero that matters is shown
         (2.5, 0.0, 2.5, "2.5"),
         (0.02859, 1.0, 0.0, "0"),  # no digit is certified
-        (12345.0, 100.0, 12000.0, "12000"),
-        (12345678.0, 1000.0, 12350000.0, "1.235e7"),
+        (12345.0, 100.0, 12300.0, "12300"),
+        (12345678.0, 1000.0, 12346000.0, "1.2346e7"),
         (-0.000123456789, 0.0, -0.000123457, "-0.000123457"),
         (-0.0000123456789, 0.0, -0.0000123457, "-1.23457e-5"),
         (1e-12, 0.0, 1e-12, "1e-12"),
-        (1e-12, 1e-16, 1e-12, "1.000e-12"),
+        (1e-12, 1e-16, 1e-12, "1.0000e-12"),
         (250000.0, 0.0, 250000.0, "250000"),
         (999999.7, 0.0, 1000000.0, "1000000"),
         (1e22, 0.0, 1e22, "1e22"),
@@ -44,13 +44,13 @@ def test_exact_cases(value, bound, number, text) -> None:
 @pytest.mark.parametrize(
     ("bound", "text"),
     [
-        # The last digit is worth at least twice the bound: 0.05 allows tenths,
-        # the next float above does not.
+        # The last digit is the first one worth at most twice the bound: 0.05 allows
+        # tenths, the next float below does not.
         (0.05, "3.1"),
-        (math.nextafter(0.05, 1.0), "3"),
-        (0.005, "3.14"),
+        (0.0499999, "3.14"),
         (0.5, "3"),
-        (0.51, "0"),
+        (0.49, "3.1"),
+        (5.0, "0"),
     ],
 )
 def test_the_digit_at_the_edge_of_its_bound(bound, text) -> None:
@@ -75,11 +75,10 @@ def test_a_bound_whose_double_is_no_float_certifies_nothing() -> None:
 def test_a_number_that_would_round_to_no_float_is_rounded_towards_zero(sign) -> None:
     # 2e308 is no float; this used to raise OverflowError.
     assert rounded(sign * 1.7976931348623157e308) == sign * 1.79769e308
-    assert rounded(sign * 1.7e308, bound=1e307) == sign * 1e308
+    assert rounded(sign * 1.7e308, bound=1e307) == sign * 1.7e308
     assert rounded(sign * 1.7976931348623157e308, digits=2) == sign * 1.7e308
-    assert shown(sign * 1.7e308, bound=1e307) == ("1e308" if sign > 0 else "-1e308")
-    # Where no digit is certified there is nothing to round to but zero.
-    assert rounded(sign * 1.7e308, bound=8.9e307) == 0.0
+    assert shown(sign * 1.7e308, bound=1e307) == ("-" * (sign < 0) + "1.7e308")
+    assert rounded(sign * 1.7e308, bound=8.9e307) == sign * 1e308
 
 
 def test_what_is_not_finite_comes_back() -> None:
@@ -119,11 +118,11 @@ def test_digits_are_1_to_15(digits) -> None:
 
 @given(VALUES, BOUNDS, COUNTS)
 @example(999999.5, 0.0, 6)
-def test_rounding_moves_a_value_by_half_a_unit_at_most(value, bound, digits) -> None:
-    # The unit of the last digit is a power of ten below 20 bounds, or below
-    # |value| 10^(1 - digits).
+@example(124.1, 0.7, 6)
+def test_what_is_shown_is_within_the_bound(value, bound, digits) -> None:
+    # Or within half a unit of the last digit asked for.
     result = rounded(value, bound=bound, digits=digits)
-    limit = max(10.0 * bound, 0.5 * abs(value) * 10.0 ** (1 - digits))
+    limit = max(bound, 0.5 * abs(value) * 10.0 ** (1 - digits))
     assert abs(result - value) <= limit * (1.0 + 1e-9)
 
 
@@ -144,12 +143,12 @@ def test_the_text_is_that_number(value, bound, digits) -> None:
 
 @given(VALUES, BOUNDS, COUNTS)
 @example(0.9999999, 1e-9, 6)
-def test_no_more_digits_than_asked_and_certified(value, bound, digits) -> None:
+def test_no_more_digits_than_asked_and_meant(value, bound, digits) -> None:
     text = shown(value, bound=bound, digits=digits)
     _, figures, exponent = Decimal(text).as_tuple()
     if "." in text or "e" in text:  # else zeros may only hold the place
         assert len(figures) <= digits
-        assert float(f"1e{exponent}") >= 2.0 * bound * (1.0 - 1e-12)
+        assert float(f"1e{exponent}") > 0.2 * bound * (1.0 - 1e-12)
 
 
 @given(st.integers(min_value=-(10**6) + 1, max_value=10**6 - 1))

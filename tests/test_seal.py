@@ -16,16 +16,18 @@ from dplib.seal import SealError
 TEXT = """\
 paper: {key: nobody2020, title: A tiny paper, authors: N. Body}
 claims:
-- {id: truthful.a, where: Theorem 1, kind: theorem, says: one, verdict: open,
-   notebook: null}
-- {id: truthful.b, where: Theorem 2, kind: theorem, says: two, verdict: open,
-   notebook: null}
+- {id: truthful.a, where: Theorem 1, kind: theorem, level: result, says: one,
+   verdict: open, notebook: null}
+- {id: truthful.b, where: Theorem 2, kind: theorem, level: result, says: two,
+   verdict: open, notebook: null}
 """
 
 REFUTED = Claim(
     id="truthful.x",
     where="Theorem 2",
     kind="theorem",
+    level="step",
+    serves="truthful.y",
     says="x holds",
     verdict="refuted",
     notebook="truthful/01_tiny",
@@ -39,7 +41,6 @@ REFUTED = Claim(
     ours="y",
     counterexample="n = 3",
     assumed=("z",),
-    range=(0.0, 1.0),
     tried=("all",),
     reading="for n = 2",
     consequence="none",
@@ -68,7 +69,7 @@ def found(root: Path) -> list[str]:
     [
         *("where", "kind", "says", "unit", "because", "text", "ours"),
         *("counterexample", "reading", "consequence", "printed", "tolerance"),
-        *("at", "assumed", "range", "tried"),
+        *("at", "assumed", "tried", "level", "serves"),
     ],
 )
 def test_a_field_that_is_altered_or_deleted_is_noticed(field) -> None:

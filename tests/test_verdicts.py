@@ -11,12 +11,13 @@ import IPython.display
 import pytest
 
 from dplib import ledger, verdicts
-from dplib.verdicts import MIME_TYPE, SIGNS, Check
+from dplib.verdicts import MIME_TYPE, Check, look
 
 CLAIM = ledger.Claim(
     id="truthful.half",
     where="Theorem 1 <&> 2",
     kind="number",
+    level="result",
     says='one "half" <b>',
     verdict="reproduced",
     notebook="truthful/01_tiny",
@@ -28,10 +29,9 @@ CHECK = Check(CLAIM, "reproduced", 0.5, (0.4, 0.6), "ours 0.5 < 1")
 
 
 def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
-    assert set(SIGNS) == {*ledger.VERDICTS, "not applicable"}
-    assert len({sign for sign, _ in SIGNS.values()}) == len(SIGNS)
-    judged = [SIGNS[verdict][1] for verdict in ledger.VERDICTS]
-    assert len(set(judged)) == len(judged)
+    looks = [*ledger.VERDICTS.values(), look("not applicable")]
+    assert len({one.sign for one in looks}) == len(looks)
+    assert len({one.colour for one in ledger.VERDICTS.values()}) == len(ledger.VERDICTS)
 
 
 def test_the_payload_is_plain_json_and_complete() -> None:
@@ -41,6 +41,7 @@ def test_the_payload_is_plain_json_and_complete() -> None:
         "id": "truthful.half",
         "where": "Theorem 1 <&> 2",
         "kind": "number",
+        "level": "result",
         "says": 'one "half" <b>',
         "printed": ["0.50", "0.25"],
         "at": {"n": 2, "private": True},
@@ -49,6 +50,7 @@ def test_the_payload_is_plain_json_and_complete() -> None:
         "verdict": "reproduced",
         "value": 0.5,
         "interval": [0.4, 0.6],
+        "bound": 0.0,
         "finding": "ours 0.5 < 1",
     }
 
@@ -66,15 +68,31 @@ def test_the_text_line() -> None:
     )
 
 
-@pytest.mark.parametrize("verdict", SIGNS)
+@pytest.mark.parametrize("verdict", [*ledger.VERDICTS, "not applicable"])
 def test_html_has_word_and_sign_not_colour_alone(verdict) -> None:
-    sign, colour = SIGNS[verdict]
+    style = look(verdict)
     item = dataclasses.replace(CHECK, verdict=verdict)
-    assert f">{sign} {verdict}</strong>" in item.html()
-    assert colour in item.html()
+    assert f">{style.sign} {verdict}</strong>" in item.html()
+    assert style.colour in item.html()
     assert f"claim-{verdict.replace(' ', '-')}" in item.html()
     table = verdicts.table([item])["text/html"]
-    assert f"<strong>{sign} {verdict}</strong>" in table
+    assert f">{style.sign} {verdict}</th>" in table
+
+
+@pytest.mark.parametrize(
+    ("verdict", "evidence", "word"),
+    [
+        ("reproduced", "instances", "reproduced on instances"),
+        ("reproduced", "sampling", "reproduced by sampling"),
+        ("reproduced", "exact", "reproduced"),
+        ("refuted", "instances", "refuted"),
+    ],
+)
+def test_what_was_tried_on_cases_is_not_said_to_hold(verdict, evidence, word) -> None:
+    claim = dataclasses.replace(CLAIM, verdict=verdict, evidence=evidence)
+    item = dataclasses.replace(CHECK, claim=claim, verdict=verdict)
+    assert item.word == claim.word == word
+    assert f" {word}</strong>" in item.html()
 
 
 def test_html_escapes_what_the_ledger_says() -> None:

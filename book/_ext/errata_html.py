@@ -11,7 +11,6 @@ from ledger_book import DOUBTFUL, Snapshot
 from ledger_html import Link, at, badge, kind, number, printed
 
 from dplib.ledger import EVIDENCE, Claim
-from dplib.rounding import shown
 from dplib.verdicts import markup
 
 __all__ = ["errata_list", "errata_summary"]
@@ -19,12 +18,12 @@ __all__ = ["errata_list", "errata_summary"]
 
 def errata_summary(book: Snapshot) -> str:
     """Return one paragraph: how many of the settled claims are on this page."""
-    counts = book.counts()
+    counts = book.counts(ours=False)
     total = sum(counts.values())
     settled = total - counts.get("open", 0)
     doubtful = {name: counts[name] for name in DOUBTFUL if name in counts}
     basis = (
-        f"So far {settled} of the {number(total, 'claim')} in the ledger "
+        f"So far {settled} of the {number(total, 'claim')} of the papers "
         f"{'has' if settled == 1 else 'have'} been checked."
     )
     if not doubtful:
@@ -55,13 +54,11 @@ def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
         facts.append(("consequence", markup(claim.consequence)))
     if claim.assumed:
         facts.append(("we assumed", _list(claim.assumed)))
-    if claim.range is not None:
-        low, high = claim.range
-        facts.append(("comes out between", f"{shown(low)} and {shown(high)}"))
     if claim.tried:
         facts.append(("we tried", _list(claim.tried)))
     facts.append(("evidence", f"{claim.evidence} ({EVIDENCE[claim.evidence]})"))
-    where = f"<b>{escape(claim.where)}</b>"
+    places = [other.where for other in book.served(claim) if other.same_as]
+    where = f"<b>{escape('; '.join([claim.where, *places]))}</b>"
     if claim.notebook is not None:
         address = escape(link(claim.notebook, claim.id))
         facts.append(("where we check it", f'<a href="{address}">{claim.notebook}</a>'))
@@ -93,5 +90,5 @@ def errata_list(book: Snapshot, chapter: str, link: Link) -> str:
     return "".join(
         _erratum(book, claim, link)
         for claim in book.claims(chapter)
-        if claim.verdict in DOUBTFUL
+        if claim.verdict in DOUBTFUL and not claim.same_as
     )

@@ -31,10 +31,13 @@ TITLES: Mapping[str, str] = {
 }
 
 #: The verdicts that the errata page lists.
-DOUBTFUL = ("corrected", "refuted", "underspecified", "not reproduced")
+DOUBTFUL = (
+    *("corrected", "refuted", "empty"),
+    *("underspecified", "not reproduced", "undecided"),
+)
 
 # Words of an entry that the stored output repeats: they must be the same.
-_REPEATED = ("where", "kind", "says", "evidence")
+_REPEATED = ("where", "kind", "level", "says", "evidence")
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,25 @@ class Snapshot:
         chosen = self.ledgers.values() if chapter is None else [self.ledgers[chapter]]
         return tuple(claim for book in chosen for claim in book.claims.values())
 
-    def counts(self, chapter: str | None = None) -> dict[str, int]:
-        """Return how many claims carry each verdict, in the ledger's order."""
-        found = Counter(claim.verdict for claim in self.claims(chapter))
+    def counts(self, chapter: str | None = None, *, ours: bool) -> dict[str, int]:
+        """Return how many claims carry each verdict, in the ledger's order.
+
+        Those of the paper, or ours; each statement once, and no definition.
+        """
+        found = Counter(
+            claim.verdict
+            for claim in self.claims(chapter)
+            if claim.counted and (claim.kind == "ours") == ours
+        )
         return {name: found[name] for name in ledger.VERDICTS if found[name]}
+
+    def served(self, claim: Claim) -> tuple[Claim, ...]:
+        """Return what folds under a claim: inputs, steps, and other places of it."""
+        return tuple(
+            other
+            for other in self.claims(claim.chapter)
+            if claim.id in (other.serves, other.same_as)
+        )
 
 
 def read(root: Path) -> Snapshot:
@@ -156,7 +174,7 @@ def _stored(path: Path) -> Iterator[Any]:
 def _disagreements(claim: Claim, output: Output | None) -> Iterator[str]:
     """Yield one sentence for each way in which entry and output disagree."""
     if output is None:
-        if claim.verdict != "open":
+        if claim.verdict != "open" and not claim.same_as:
             yield (
                 f"{claim.id}: the ledger says '{claim.verdict}', but no executed cell "
                 f"of {claim.notebook} checks it."

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 
-from ledger_book import DOUBTFUL, TITLES, Snapshot
+from ledger_book import TITLES, Snapshot
 
-from dplib.claims import SIGNS
 from dplib.ledger import EVIDENCE, VERDICTS, Claim
-from dplib.verdicts import markup
+from dplib.verdicts import look, markup
 
 __all__ = [
     "Link",
@@ -46,19 +45,19 @@ def kind(verdict: str) -> str:
     return verdict.replace(" ", "-")
 
 
-def badge(verdict: str) -> str:
-    """Return a verdict as its sign and its word."""
-    sign = SIGNS[verdict][0]
+def badge(verdict: str, word: str = "") -> str:
+    """Return a verdict as its sign and its word (for a claim: `Claim.word`)."""
+    sign = look(verdict).sign
     return (
         f'<span class="verdict verdict-{kind(verdict)}">'
         f'<span class="verdict-sign" aria-hidden="true">{sign}</span> '
-        f'<span class="verdict-word">{verdict}</span></span>'
+        f'<span class="verdict-word">{word or verdict}</span></span>'
     )
 
 
-def number(count: int, noun: str) -> str:
+def number(count: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun, in the singular or the plural."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
 def verdict_bar(counts: Mapping[str, int]) -> str:
@@ -85,9 +84,9 @@ def summary(book: Snapshot, scoreboard: str = "") -> str:
     """
     rows = []
     for chapter in [*book.ledgers, None]:
-        counts = book.counts(chapter)
-        total = sum(counts.values())
-        done = total - counts.get("open", 0)
+        papers, own = (book.counts(chapter, ours=ours) for ours in (False, True))
+        total = sum(papers.values())
+        done = total - papers.get("open", 0)
         if chapter is None:
             name = "<b>The whole book</b>"
         else:
@@ -97,34 +96,23 @@ def summary(book: Snapshot, scoreboard: str = "") -> str:
                 f"<br><small>{escape(paper.authors)}: {escape(paper.title)}</small>"
             )
         rows.append(
-            f'<tr><td data-label="chapter">{name}</td>'
-            f'<td data-label="verdicts">{verdict_bar(counts)}</td>'
-            f'<td data-label="worked on" class="count">{done} of {total}'
-            f"{_definitions(book, chapter)}</td></tr>"
+            f'<tr><th scope="row" data-label="chapter">{name}</th>'
+            f'<td data-label="the paper\'s claims">{verdict_bar(papers)}</td>'
+            f'<td data-label="worked on" class="count">{done} of {total}</td>'
+            f'<td data-label="our own" class="count">{own.get("shown", 0)}</td></tr>'
         )
+    heads = ("chapter", "the paper's claims", "worked on", "our own results")
     return (
         '<div class="claim-scroll"><table class="claim-table claim-summary"><thead><tr>'
-        '<th scope="col">chapter</th><th scope="col">verdicts</th>'
-        '<th scope="col">worked on</th></tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        + "".join(f'<th scope="col">{head}</th>' for head in heads)
+        + f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
-
-
-def _definitions(book: Snapshot, chapter: str | None) -> str:
-    """Return how many of the settled claims only define something."""
-    names = book.ledgers if chapter is None else [chapter]
-    count = sum(
-        claim.kind == "definition" and claim.verdict != "open"
-        for name in names
-        for claim in book.claims(name)
-    )
-    if count == 0:
-        return ""
-    return f"<br><small>{number(count, 'definition')} among them</small>"
 
 
 def _found(book: Snapshot, claim: Claim) -> str:
     """Return what we found: the output's phrase, and the ledger's own words."""
+    if claim.same_as:
+        return f"as {escape(claim.same_as)}"
     parts = []
     if claim.id in book.outputs:
         found = book.outputs[claim.id].finding
@@ -181,10 +169,10 @@ def claim_table(book: Snapshot, claims: Iterable[Claim], link: Link) -> str:
 
 def _cells(book: Snapshot, claim: Claim, link: Link) -> tuple[str, dict[str, str]]:
     """Return the verdict of a claim, and the cells of its row by column."""
-    verdict = badge(claim.verdict)
+    verdict = badge(claim.verdict, claim.word)
     if claim.notebook is not None:
         verdict = f'<a href="{escape(link(claim.notebook, claim.id))}">{verdict}</a>'
-    if claim.evidence:
+    if claim.evidence and not claim.same_as:
         verdict += f'<br><small class="claim-evidence">{claim.evidence}</small>'
     return claim.verdict, {
         "verdict": verdict,
@@ -196,22 +184,39 @@ def _cells(book: Snapshot, claim: Claim, link: Link) -> tuple[str, dict[str, str
 
 
 def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
-    """Return the claims of one chapter: errata first, the others folded."""
-    claims = book.claims(chapter)
-    doubtful = [claim for claim in claims if claim.verdict in DOUBTFUL]
-    holding = [claim for claim in claims if claim.verdict not in (*DOUBTFUL, "open")]
-    open_ones = [claim for claim in claims if claim.verdict == "open"]
-    parts = [verdict_bar(book.counts(chapter))]
-    if doubtful:
-        parts.append(claim_table(book, doubtful, link))
-    for kind, some, words in (
-        ("claim-settled", holding, "that hold as printed, or are our own"),
-        ("claim-open", open_ones, "not worked on yet"),
+    """Return the claims of one chapter: headlines, then folds.
+
+    Each headline and result is followed by what serves it; definitions come last.
+    """
+    claims = [
+        claim for claim in book.claims(chapter) if not (claim.serves or claim.same_as)
+    ]
+    paper = [claim for claim in claims if claim.kind != "ours"]
+    parts = [verdict_bar(book.counts(chapter, ours=False))]
+    if headlines := [claim for claim in paper if claim.level == "headline"]:
+        parts.append(claim_table(book, headlines, link))
+    served = [other for claim in headlines for other in book.served(claim)]
+    results = [
+        one
+        for claim in paper
+        if claim.level != "headline"
+        for one in (claim, *book.served(claim))
+    ]
+    own = [
+        one
+        for claim in claims
+        if claim.kind == "ours"
+        for one in (claim, *book.served(claim))
+    ]
+    for some, words in (
+        (served, "that the headlines rest on, or other places of them"),
+        (results, "more of the paper, with what they rest on"),
+        (own, "of our own"),
     ):
         if some:
             parts.append(
-                f'<details class="{kind}"><summary>'
-                f"{number(len(some), 'claim')} {words}</summary>"
+                f'<details class="claim-fold"><summary>'
+                f"{number(len(some), 'entry', 'entries')} {words}</summary>"
                 f"{claim_table(book, some, link)}</details>"
             )
     return f'<div class="claim-chapter">{"".join(parts)}</div>'
@@ -220,8 +225,9 @@ def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
 def legend() -> str:
     """Return what each verdict and each kind of evidence says."""
     verdicts = "".join(
-        f"<tr><td>{badge(name)}</td><td>{text}</td></tr>"
-        for name, text in VERDICTS.items()
+        f"<tr><td>{badge(name)}</td><td>{verdict.says}"
+        f"{'' if verdict.counted else ' (not counted)'}</td></tr>"
+        for name, verdict in VERDICTS.items()
     )
     evidence = "".join(
         f"<tr><td>{name}</td><td>{text}</td></tr>" for name, text in EVIDENCE.items()

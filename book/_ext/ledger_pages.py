@@ -1,11 +1,11 @@
 """Sphinx directives that fill the pages about claims when the book is built.
 
 ``{scoreboard}``
-    The summary, and every claim of every chapter with its verdict.
+    The summary, and the claims of every chapter, headlines on top.
 ``{claim-summary}``
     The summary alone.
 ``{errata}``
-    The claims that are corrected, refuted, underspecified or not reproduced.
+    The claims that could not be confirmed as printed (`DOUBTFUL`).
 ``{chapter-claims} NAME``
     The claims of one chapter, for its landing page.
 ``{claim-legend}``

@@ -50,9 +50,7 @@
     buttons.append(button);
   }
 
-  const folds = [...document.querySelectorAll(
-    "details.claim-settled, details.claim-open",
-  )];
+  const folds = [...document.querySelectorAll("details.claim-fold")];
 
   function apply() {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -75,8 +73,8 @@
       fold.open = active && Boolean(hit);
     }
     count.textContent = active
-      ? `${shown} of ${rows.length} claims`
-      : `${rows.length} claims; what holds as printed and what is open is folded`;
+      ? `${shown} of ${rows.length} entries`
+      : `${rows.length} entries; all but the headlines are folded`;
   }
 
   field.addEventListener("input", apply);

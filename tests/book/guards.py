@@ -325,7 +325,7 @@ def verdicts(source: Path) -> list[str]:
                 f"{claim.id}: stored verdict '{found['verdict']}', "
                 f"the ledger says '{claim.verdict}'"
             )
-        for part in ("where", "kind", "says", "evidence"):
+        for part in ("where", "kind", "level", "says", "evidence"):
             if found[part] != getattr(claim, part):
                 problems.append(f"{claim.id}: '{part}' is not the ledger's")
         if tuple(found["printed"]) != claim.printed or found["at"] != dict(claim.at):

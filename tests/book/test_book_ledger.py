@@ -106,7 +106,7 @@ def test_every_claim_that_is_not_open_belongs_to_a_notebook_of_its_chapter():
     names = {notebooks.name_of(path) for path in notebooks.find(ROOT)}
     for chapter, book in BOOK.items():
         for claim in book.claims.values():
-            if claim.verdict != "open":
+            if claim.verdict != "open" and not claim.same_as:
                 assert claim.notebook in names, claim.id
                 assert claim.notebook.startswith(f"{chapter}/"), claim.id
 

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from dplib.ledger import EVIDENCE, VERDICTS, load_all
-from dplib.verdicts import MIME_TYPE, SIGNS, Check
+from dplib.verdicts import MIME_TYPE, Check
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = ROOT / "book" / "_ext"
@@ -36,11 +36,18 @@ ENTRIES: list[dict[str, Any]] = [
     {"verdict": "reproduced", "printed": "0.50", "at": {"epsilon": 0.1}, **CHECKED},
     {"verdict": "corrected", "ours": "a < b & c", "text": "uncertain", **CHECKED},
     {"verdict": "refuted", "counterexample": "x = 2", **CHECKED},
-    {"verdict": "underspecified", "assumed": ["p", "q"], "range": [1, 2], **CHECKED},
+    {"verdict": "empty", "consequence": "none", **CHECKED},
+    {"verdict": "underspecified", "assumed": ["p", "q"], **CHECKED},
     {"verdict": "not reproduced", "tried": "the obvious", **CHECKED},
+    {"verdict": "undecided", "tried": "more", **CHECKED},
     {"verdict": "shown", "kind": "ours", "ours": "3", **CHECKED},
+    {"verdict": "implemented", "kind": "definition", **CHECKED}
+    | {"level": "input", "serves": "truthful.c0"},
     {"verdict": "open", "notebook": None},
 ]
+OPEN = len(ENTRIES) - 1
+SAME = {"id": "truthful.again", "where": "Abstract", "says": "claim 2, again"}
+SAME |= {"same_as": "truthful.c2"}
 
 STATUS = {
     "versions": {"numpy": "2.4.6"},
@@ -66,14 +73,18 @@ class Book:
         self.root = root
         self.entries = [
             {"id": f"truthful.c{number}", "where": f"Section {number}", "kind": "bound"}
-            | {"says": f"claim {number}", **entry}
+            | {
+                "says": f"claim {number}",
+                "level": "headline" if number < 3 else "result",
+            }
+            | entry
             for number, entry in enumerate(ENTRIES)
-        ]
+        ] + [SAME]
         self.write_ledger()
         self.payloads = [
             Check(claim, claim.verdict, 1.0, None, f"found {claim.id}").payload()
             for claim in load_all(root)["truthful"].claims.values()
-            if claim.verdict != "open"
+            if claim.verdict != "open" and not claim.same_as
         ]
         self.write_notebook("truthful/01_a", self.payloads)
 
@@ -118,8 +129,11 @@ def book(tmp_path: Path) -> Book:
 def test_a_consistent_book_has_no_problems(book: Book) -> None:
     snapshot = book.read()
     assert snapshot.problems == ()
-    assert len(snapshot.outputs) == 6
-    assert snapshot.counts("truthful") == dict.fromkeys(VERDICTS, 1)
+    assert len(snapshot.outputs) == OPEN
+    # Ours apart; no definition, and no statement twice.
+    counted = set(VERDICTS) - {"shown", "implemented"}
+    assert snapshot.counts("truthful", ours=False) == dict.fromkeys(counted, 1)
+    assert snapshot.counts("truthful", ours=True) == {"shown": 1}
 
 
 def only_problem(book: Book) -> str:
@@ -161,7 +175,7 @@ def test_settled_claim_that_no_cell_checks(book: Book) -> None:
 
 
 def test_output_for_an_open_claim(book: Book) -> None:
-    extra = book.payloads[0] | {"id": "truthful.c6", "verdict": "reproduced"}
+    extra = book.payloads[0] | {"id": f"truthful.c{OPEN}", "verdict": "reproduced"}
     book.write_notebook("truthful/01_a", [*book.payloads, extra])
     assert "the ledger assigns it to no notebook" in only_problem(book)
 
@@ -192,6 +206,7 @@ def test_verdict_that_differs_from_the_ledger(book: Book) -> None:
         ("says", "something else"),
         ("where", "Section 99"),
         ("evidence", "sampling"),
+        ("level", "result"),
         ("printed", "0.51"),
         ("at", {"epsilon": 0.2}),
     ],
@@ -228,25 +243,19 @@ def test_status_that_cannot_be_read(book: Book, status: Any) -> None:
 # -- what the pages say ---------------------------------------------------------
 
 
-def test_table_puts_what_is_not_as_printed_first_and_folds_the_rest(
-    book: Book,
-) -> None:
+def test_the_headlines_are_on_top_and_the_rest_is_folded(book: Book) -> None:
     markup = ledger_html.chapter_table(book.read(), "truthful", link)
-    parts = markup.split("<details")
-    where = [
-        next(k for k, part in enumerate(parts) if re.search(rf"claim {n}\b", part))
-        for n in range(7)
-    ]
-    verdicts = [claim.verdict for claim in book.read().claims("truthful")]
-    assert where == [
-        {"reproduced": 1, "shown": 1, "open": 2}.get(verdict, 0) for verdict in verdicts
-    ]
-    assert "2 claims that hold as printed, or are our own" in parts[1]
-    assert "1 claim not worked on yet" in parts[2]
-    for verdict, (sign, _) in SIGNS.items():
-        if verdict != "not applicable":
-            assert f">{sign}</span>" in markup
-            assert f">{verdict}</span>" in markup
+    top, served, more, own = markup.split("<details")
+    for number, part in enumerate([top] * 3 + [more] * 4 + [own, served, more]):
+        assert re.search(rf"claim {number}\b", part), number
+    assert "2 entries that the headlines rest on" in served
+    assert "claim 2, again" in served
+    assert "as truthful.c2" in served
+    assert "5 entries more of the paper" in more
+    assert "1 entry of our own" in own
+    for verdict, facts in VERDICTS.items():
+        assert f">{facts.sign}</span>" in markup
+        assert f">{verdict}</span>" in markup
 
 
 def test_row_names_print_finding_evidence_and_place(book: Book) -> None:
@@ -264,7 +273,7 @@ def test_empty_columns_are_left_out(book: Book) -> None:
         re.findall(
             r"<th scope[^>]*>([^<]*)", ledger_html.claim_table(snapshot, part, link)
         )
-        for part in (claims, claims[6:])
+        for part in (claims, claims[OPEN : OPEN + 1])
     ]
     assert heads[0] == ["verdict, evidence", "where", "claim", "printed", "ours"]
     assert heads[1] == ["verdict, evidence", "where", "claim"]
@@ -277,27 +286,27 @@ def test_texts_are_escaped(book: Book) -> None:
     assert "On &lt;Trees&gt;" in ledger_html.summary(snapshot)
 
 
-def test_errata_list_holds_the_four_doubtful_verdicts(book: Book) -> None:
+def test_errata_list_holds_the_doubtful_verdicts(book: Book) -> None:
     markup = errata_html.errata_list(book.read(), "truthful", link)
     listed = re.findall(r'data-verdict="([^"]*)"', markup)
     assert listed == list(DOUBTFUL)
-    for text in ("x = 2", "<li>p</li><li>q</li>", "1 and 2", "the obvious"):
+    for text in ("x = 2", "<li>p</li><li>q</li>", "the obvious", "Section 2; Abstract"):
         assert text in markup
     assert markup.count("text as we have it") == 1
 
 
 def test_errata_summary_counts(book: Book) -> None:
     markup = errata_html.errata_summary(book.read())
-    assert "6 of the 7 claims in the ledger have been checked" in markup
-    assert "4 are listed here: 1 corrected, 1 refuted" in markup
+    assert "7 of the 8 claims of the papers have been checked" in markup
+    assert "6 are listed here: 1 corrected, 1 refuted, 1 empty" in markup
 
 
 def test_empty_errata_list_says_so(book: Book) -> None:
-    book.entries = [book.entries[0], book.entries[6]]
+    book.entries = [book.entries[0], book.entries[OPEN]]
     book.write_ledger()
     book.write_notebook("truthful/01_a", book.payloads[:1])
     markup = errata_html.errata_summary(book.read())
-    assert "1 of the 2 claims in the ledger has been checked" in markup
+    assert "1 of the 2 claims of the papers has been checked" in markup
     assert "this list is empty" in markup
     assert "says nothing about the claims that are still open" in markup
 
@@ -310,12 +319,13 @@ def test_bar_says_in_words_what_it_draws() -> None:
 
 def test_summary_counts_the_whole_book(book: Book) -> None:
     markup = ledger_html.summary(book.read())
-    assert markup.count("6 of 7") == 2  # the chapter, and the whole book
+    assert markup.count("7 of 8") == 2  # the chapter, and the whole book
 
 
 def test_legend_explains_every_word() -> None:
     markup = ledger_html.legend()
-    for text in (*VERDICTS, *VERDICTS.values(), *EVIDENCE, *EVIDENCE.values()):
+    says = [verdict.says for verdict in VERDICTS.values()]
+    for text in (*VERDICTS, *says, *EVIDENCE, *EVIDENCE.values()):
         assert text in markup
 
 
@@ -361,9 +371,8 @@ def luminance(colour: str) -> float:
 
 def test_signs_stand_out_on_their_colours() -> None:
     css = (ROOT / "book" / "_static" / "book.css").read_text()
-    for verdict, (_, colour) in SIGNS.items():
-        if verdict == "not applicable":
-            continue
+    for verdict, facts in VERDICTS.items():
+        colour = facts.colour
         name = verdict.replace(" ", "-")
         assert f"--verdict-{name}: {colour};" in css
         rule = re.search(rf"\.verdict-{name} {{.*--on-verdict: (#\w+); }}", css)

@@ -8,6 +8,7 @@ claims:
 - id: truthful.half
   where: Theorem 1
   kind: number
+  level: headline
   says: one half
   printed: "0.50"
   at: {n: 2}
@@ -17,6 +18,7 @@ claims:
 - id: truthful.later
   where: Theorem 2
   kind: theorem
+  level: headline
   says: something that nobody has tried
   verdict: open
   notebook: null
