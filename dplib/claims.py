@@ -634,7 +634,7 @@ class _Given:
                     f"chance of {CHANCE} together (chance={CHANCE} / their number)."
                 )
             return _Ends(number.value, number.low, number.high)
-        if self.claim.evidence == "sampling" and name not in ("trivial", "choices"):
+        if self.claim.evidence == "sampling" and name != "trivial":
             raise LedgerError(
                 f"{self.claim.id}: its evidence is sampling, so '{name}' must be an "
                 "Interval (dplib.replicates)."

@@ -376,13 +376,6 @@ def test_a_sampled_claim_needs_an_interval() -> None:
             check(checks)
 
 
-def test_the_choices_of_a_sampled_number_are_plain_numbers() -> None:
-    claim = make("underspecified", evidence="sampling", assumed=("b",))
-    value, choices = interval(0.7, 0.01), {"b = 1": 0.4}
-    got = verdict_of(claim, lambda c: c.check_value(ID, value, choices=choices))
-    assert got == "underspecified"
-
-
 def test_all_intervals_of_a_check_miss_once_in_a_million_together() -> None:
     checks = book(make(evidence="sampling"))
     for check in (
