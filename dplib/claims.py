@@ -130,7 +130,7 @@ class Checks:
         value: Number,
         *,
         bound: float = 0.0,
-        choices: Mapping[str, float] | None = None,
+        choices: Mapping[str, Number] | None = None,
         finding: str = "",
     ) -> None:
         """Hold a computed number against the printed one.
@@ -143,7 +143,7 @@ class Checks:
             The computed number, in the unit of the printed one.
         bound : float
             A bound on its absolute error; 0 means exact up to rounding.
-        choices : mapping of str to float, optional
+        choices : mapping of str to float or Interval, optional
             What comes out under the other choices that the paper leaves open.
         finding : str
             What the reader sees; by default our number and the printed one.
@@ -188,7 +188,7 @@ class Checks:
         if choices:
             low = min(ends.low for ends in (ours, *others))
             span = _Ends(low, low, max(ends.high for ends in (ours, *others)))
-            facts = {"choices": {name: rounded(v) for name, v in choices.items()}}
+            facts = given.facts(choices=dict(zip(choices, others, strict=True)))
             finding += f"; between {shown(low)} and {shown(span.high)}{unit} as our "
             finding += "choices vary"
         if all(_agrees(claim, number, target[0], size) for number in (ours, *others)):

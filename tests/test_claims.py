@@ -196,6 +196,14 @@ def test_choices_are_shown_with_their_range(shown) -> None:
     assert payload["choices"] == {"b = 2": 0.7}
 
 
+def test_choices_may_be_intervals(shown) -> None:
+    """Under evidence `sampling` they had to be, and could not be stored."""
+    checks = book(make("underspecified", evidence="sampling"))
+    ours, other = Interval(0.4, 0.3, 0.5, 1e-7), Interval(0.7, 0.6, 0.8, 1e-7)
+    checks.check_value(ID, ours, choices={"b = 2": other})
+    assert shown[0][claims.MIME_TYPE]["choices"] == {"b = 2": 0.7}
+
+
 @pytest.mark.parametrize(
     "claim",
     [
