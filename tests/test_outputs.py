@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
+import re
+from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
+import dplib
 from dplib import outputs
 from dplib.verdicts import MIME_TYPE
 
@@ -76,3 +81,15 @@ def test_what_is_the_same_stays_as_stored() -> None:
     assert settled.data == {"text/plain": "0.125", "text/latex": "0.126"}
     fresh = [output("0.125")]
     assert outputs.settle([], fresh) == fresh
+
+
+def test_no_example_prints_last_digits() -> None:
+    # They depend on the processor: an example shows at most thirteen digits.
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for path in Path(dplib.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            text = ast.get_docstring(node) if isinstance(node, documented) else None
+            for example in doctest.DocTestParser().get_examples(text or ""):
+                for number in re.findall(r"\d*\.\d+", example.want):
+                    digits = number.replace(".", "").lstrip("0")
+                    assert len(digits) <= 13, f"{path.name}: {example.source}"
