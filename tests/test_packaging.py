@@ -172,8 +172,7 @@ def test_set_up_leaves_nothing_behind_when_it_stops(tmp_path):
         pytest.skip("no make")
     shutil.copy(ROOT / "Makefile", tmp_path)
     shutil.copy(ROOT / "requirements.lock", tmp_path)
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci" / "python", tmp_path / ".ci")
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
     spy = tmp_path / ".ci" / "spy"  # looks around in the moment of an interrupt
     spy.write_text("#!/bin/sh\nls -A > .ci/seen\nexit 1\n", encoding="utf-8")
     spy.chmod(0o755)
@@ -188,6 +187,25 @@ def test_set_up_leaves_nothing_behind_when_it_stops(tmp_path):
     assert "is no Python that runs" in run.stderr
     seen = (tmp_path / ".ci" / "seen").read_text(encoding="utf-8").split()
     assert sorted(seen) == [".ci", "Makefile", "requirements.lock"]
+
+
+def test_set_up_never_empties_an_environment_behind_a_link(tmp_path):
+    # `venv --clear` follows the link, and once did.
+    shutil.copytree(ROOT / ".ci", tmp_path / "book" / ".ci")
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "python").touch()
+    (tmp_path / "book" / ".venv").symlink_to(theirs)
+    run = subprocess.run(
+        ["sh", ".ci/setup"],
+        cwd=tmp_path / "book",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("Set-up would empty the environment")
+    assert (theirs / "python").exists()
 
 
 def test_missing_venv_module_is_named(tmp_path):
