@@ -1,10 +1,12 @@
 """Lock, `pyproject.toml` and `environment.yml` hold together, and set-up speaks."""
 
+import ast
 import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -80,6 +82,40 @@ def test_the_environment_runs_what_the_lock_pins():
                 assert Version(have) == Version(exact.version), want.name
 
 
+def imported(*patterns: str) -> set[str]:
+    """Return the distributions that files import, the book's own modules left out."""
+    files = [path for pattern in patterns for path in ROOT.glob(pattern)]
+    own = {"dplib", *(path.stem for path in files)}
+    names = set()
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.split(".")[0])
+    names -= own | set(sys.stdlib_module_names)
+    known = importlib.metadata.packages_distributions()
+    return {canonicalize_name(known[name][0]) for name in names}
+
+
+def test_what_is_imported_is_declared():
+    folders = ("dplib", "book/_ext", "tests", "benchmarks")
+    used = imported(*(f"{folder}/**/*.py" for folder in folders))
+    assert used <= {canonicalize_name(want.name) for want in declared()}
+
+
+def test_privacy_alone_needs_the_core_dependencies_only():
+    core = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
+    assert core == {"numpy", "scipy", "numba"}
+    floors = ("dplib/privacy/*.py", "dplib/mdp/*.py")
+    assert imported(*floors, "dplib/check.py", "dplib/rng.py") <= core
+
+
+def test_the_library_is_marked_as_typed():
+    assert (ROOT / "dplib" / "py.typed").is_file()
+    assert PROJECT["tool"]["setuptools"]["package-data"]["dplib"] == ["py.typed"]
+
+
 def test_conda_and_binder_use_the_same_lock():
     text = (ROOT / "environment.yml").read_text(encoding="utf-8")
     environment = yaml.safe_load(text)
@@ -92,6 +128,7 @@ def test_conda_and_binder_use_the_same_lock():
     assert pip == {"pip": ["-r requirements.lock"]}
     script = (ROOT / "postBuild").read_text(encoding="utf-8")
     assert "pip install --no-deps -e ." in script
+    assert "dplib.notebooks trust" in script
     assert os.access(ROOT / "postBuild", os.X_OK)
 
 
