@@ -1,5 +1,6 @@
 # The commands of the book; `make` alone lists them. README.md gives the plain
-# commands for those who have no make, and what each costs.
+# commands for those who have no make, and what each costs. Programs are called
+# through the interpreter: their own first lines name the folder of the installation.
 
 BIN := .venv/bin
 PY := $(BIN)/python
@@ -13,6 +14,9 @@ export MKL_NUM_THREADS := 1
 export NUMBA_NUM_THREADS := 1
 export MPLBACKEND := agg
 export PYTHONHASHSEED := 0
+# Kernels start in the notebooks' folders; they find dplib here, wherever this is.
+export PYTHONPATH := $(CURDIR)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup book test check lab reproduce refresh sweep stored recertify bench lock clean
 
@@ -22,42 +26,44 @@ help:  ## list the commands
 setup: .venv/.ok  ## make the environment in .venv from the lock
 
 .venv/.ok: requirements.lock
-	@python=$$(sh .ci/python) && "$$python" -m venv --clear .venv
-	@echo "Installing the locked packages into .venv (about a minute, 1.4 GB) ..."
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@sh .ci/setup
 	@touch $@
 
 book: .venv/.ok  ## build the verified book
+	@$(PY) -m dplib.notebooks current
 	$(PYTEST) -q tests/book/test_guards.py tests/book/test_book_ledger.py
-	$(BIN)/jupyter-book build . --all -W -n --keep-going
+	$(PY) $(BIN)/jupyter-book build . --all -W -n --keep-going
 	@echo "The book is built. Open _build/html/index.html in a browser."
 
 test: book  ## execute every notebook and prove it
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) $(BIN)/lint-imports
 	$(PYTEST) tests dplib notebooks --doctest-modules $(NBVAL)
 	@$(PY) -m dplib.notebooks verified
 
 check: .venv/.ok  ## the quick loop: fast tests, and the notebooks that changed
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
 	@changed=$$($(PY) -m dplib.notebooks changed) && \
 	  $(PYTEST) tests dplib $$changed -m "not slow and not site" --doctest-modules $(NBVAL)
 	@$(PY) -m dplib.notebooks verified
 
-lab: .venv/.ok  ## open the notebooks in JupyterLab
-	$(BIN)/jupyter lab --notebook-dir=.
+lab: .venv/.ok  ## open the notebooks in JupyterLab; more options: LAB_FLAGS="--port 9999"
+	@test -w "$$HOME" || { echo "JupyterLab needs a home folder that it can" \
+	  "write to: HOME=/some/folder make lab" >&2; exit 1; }
+	@$(PY) -m dplib.notebooks trust
+	$(PY) -m jupyterlab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root) \
+	  $(LAB_FLAGS)
 
 reproduce: .venv/.ok  ## rewrite every notebook from scratch, then build
 	$(PY) -m dplib.notebooks refresh --status
 	$(MAKE) book
 
 refresh: .venv/.ok  ## rewrite all notebooks, or one: NB=truthful/01_problem
-	$(PY) -m dplib.notebooks refresh $(NB)
+	$(PY) -m dplib.notebooks refresh $(NB) $(if $(DISCARD),--discard)
 
 sweep: .venv/.ok  ## run a small batch into runs/example; again: only what is missing
 	$(PY) -m dplib.sweep rewards/08_batch --out runs/example --workers 2 \
@@ -75,7 +81,7 @@ bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy;
 	$(PY) benchmarks/sweep_throughput.py
 
 lock: .venv/.ok  ## recompute requirements.lock from pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras \
+	$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --all-extras \
 	  --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  pyproject.toml --output-file requirements.lock
 

@@ -7,18 +7,24 @@ times, and writes nothing if a cell fails.
 
 Command line::
 
-    python -m dplib.notebooks refresh [CHAPTER/NN_TOPIC ...] [--status]
+    python -m dplib.notebooks refresh [CHAPTER/NN_TOPIC ...] [--status] [--discard]
     python -m dplib.notebooks changed
     python -m dplib.notebooks verified [CHAPTER/NN_TOPIC ...]
+    python -m dplib.notebooks current
+    python -m dplib.notebooks trust [CHAPTER/NN_TOPIC ...]
 
-``changed`` lists the notebooks whose cells, claims, or reached library code
-differ from what ``verified`` last noted in ``.cache/``.
+``refresh`` refuses a pair whose ``.ipynb`` was edited where the ``.md`` was not,
+unless told to ``--discard`` that edit. ``changed`` lists the notebooks whose cells,
+claims, or reached library code differ from what ``verified`` last noted in
+``.cache/``. ``current`` fails if they differ from what was last executed. ``trust``
+signs the outputs, without which JupyterLab shows no figure of a notebook that
+somebody else has executed.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
+import contextlib
 import datetime
 import hashlib
 import importlib.metadata
@@ -40,6 +46,7 @@ from nbclient.exceptions import (
     CellTimeoutError,
     DeadKernelError,
 )
+from nbformat.sign import NotebookNotary
 
 from dplib import ledger, provenance
 from dplib.whole_files import write_atomically
@@ -56,6 +63,7 @@ __all__ = [
     "read_status",
     "refresh",
     "source_text",
+    "trust",
     "verified_text",
 ]
 
@@ -77,6 +85,8 @@ VERSIONED = (
 )
 
 _FORMAT = "md:myst"
+# In every header: JupyterLab need not find pyproject.toml to leave a pair alone.
+_FILTER = "-jupytext.text_representation.jupytext_version"
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 _NAME = re.compile(r"[0-9][0-9]_")
@@ -169,6 +179,20 @@ def read_source(path: Path) -> Any:
     return _canonical(notebook)
 
 
+def _plain(value: Any) -> Any:
+    """Return nested JSON as a save in a browser leaves it.
+
+    Keys are sorted, and 1.0 is 1: JavaScript has one kind of number.
+    """
+    if isinstance(value, dict):
+        return {name: _plain(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
 def _output(output: Any) -> Any:
     """Return an output with its results only: no timing, no transient parts."""
     kind = output.output_type
@@ -177,7 +201,7 @@ def _output(output: Any) -> Any:
     if kind == "error":
         parts = {name: output[name] for name in ("ename", "evalue", "traceback")}
         return nbformat.v4.new_output(kind, **parts)
-    result = nbformat.v4.new_output(kind, data=output.data)
+    result = nbformat.v4.new_output(kind, data=_plain(output.data))
     if kind == "execute_result":
         result.execution_count = output.execution_count
     return result
@@ -188,8 +212,9 @@ def _canonical(notebook: Any) -> Any:
 
     It is built from the fields that a pair may have; others are left out.
     """
-    header = copy.deepcopy(dict(notebook.metadata.get("jupytext", {})))
-    header.get("text_representation", {}).pop("jupytext_version", None)
+    header = dict(notebook.metadata.get("jupytext", {}))
+    header.pop("text_representation", None)  # the .md's own; jupytext writes it
+    header["notebook_metadata_filter"] = _FILTER
     cells = []
     for number, cell in enumerate(notebook.cells):
         make = {
@@ -197,7 +222,7 @@ def _canonical(notebook: Any) -> Any:
             "markdown": nbformat.v4.new_markdown_cell,
             "raw": nbformat.v4.new_raw_cell,
         }[cell.cell_type]
-        metadata = copy.deepcopy(dict(cell.metadata))
+        metadata = _plain(cell.metadata)
         metadata.pop("execution", None)
         new = make(cell.source, id=f"c{number:03d}", metadata=metadata)
         if cell.cell_type == "code":
@@ -205,7 +230,8 @@ def _canonical(notebook: Any) -> Any:
             new.outputs = [_output(output) for output in cell.outputs]
         cells.append(new)
     result = nbformat.v4.new_notebook(cells=cells)
-    result.metadata = nbformat.from_dict({"kernelspec": _KERNEL, "jupytext": header})
+    metadata = _plain({"jupytext": header, "kernelspec": _KERNEL})
+    result.metadata = nbformat.from_dict(metadata)
     result.nbformat, result.nbformat_minor = 4, 5
     return result
 
@@ -213,14 +239,46 @@ def _canonical(notebook: Any) -> Any:
 def source_text(notebook: Any) -> str:
     """Return the text of the ``.md`` that belongs to a notebook."""
     text: str = jupytext.writes(_canonical(notebook), fmt=_FORMAT)
-    lines = [line for line in text.splitlines() if "jupytext_version:" not in line]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return text.rstrip("\n") + "\n"
 
 
 def verified_text(notebook: Any) -> str:
-    """Return the text of the ``.ipynb`` that belongs to an executed notebook."""
-    text: str = nbformat.writes(_canonical(notebook))
+    """Return the text of the ``.ipynb`` that belongs to an executed notebook.
+
+    Its metadata hold a digest of the cells that were executed, by which `refresh`
+    tells later whether somebody has edited the ``.ipynb``.
+    """
+    result = _canonical(notebook)
+    result.metadata["dplib"] = {"executed": _digest(result)}
+    text: str = nbformat.writes(result)
     return text.rstrip("\n") + "\n"
+
+
+def _digest(notebook: Any) -> str:
+    """Return a digest of the cells as people edit them: without outputs."""
+    cells = [
+        (cell.cell_type, cell.source, cell.metadata)
+        for cell in _canonical(notebook).cells
+    ]
+    return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()
+
+
+def _refuse_to_lose(source: Path) -> None:
+    """Raise if the ``.ipynb`` has an edit that the ``.md`` does not have."""
+    path = source.with_suffix(".ipynb")
+    try:
+        stored = nbformat.read(path, as_version=4)
+    except (OSError, nbformat.reader.NotJSONError):  # none, or conflict marks
+        return
+    executed = stored.metadata.get("dplib", {}).get("executed")
+    if _digest(stored) not in (executed, _digest(read_source(source))):
+        name = name_of(source)
+        raise NotebookError(
+            f"{name}: the .ipynb was edited, and the .md lacks the edit: take it over "
+            f"with '.venv/bin/python -m jupytext --to md:myst notebooks/{name}.ipynb', "
+            f"which replaces the .md, or lose it with 'make refresh NB={name} "
+            "DISCARD=1'."
+        )
 
 
 def execute(notebook: Any, folder: Path, *, timeout: int = 600) -> float:
@@ -287,9 +345,9 @@ def key(notebook: Any, name: str, root: Path) -> str:
     -------
     str
         64 hexadecimal digits. It changes with a code cell, with a claim that
-        the ledger assigns to the notebook, with a stored result of the chapter,
-        and with the code (not the docstrings or comments) of every `dplib`
-        module that is reached.
+        the ledger assigns to the notebook, with a stored result or YAML file of
+        the chapter, and with the code (not the docstrings or comments) of every
+        `dplib` module that is reached.
 
     Raises
     ------
@@ -309,11 +367,18 @@ def key(notebook: Any, name: str, root: Path) -> str:
         code = provenance.code_key("\n".join(cells), root / "dplib")
     except SyntaxError as error:
         raise NotebookError(f"{name}: a cell is not Python: {error}") from None
-    # Stored results of the chapter: what a notebook may show without making it.
-    tables = sorted((root / "notebooks" / name.split("/")[0] / "results").glob("*.csv"))
-    results = [hashlib.sha256(table.read_bytes()).hexdigest() for table in tables]
-    whole = {"cells": cells, "claims": facts, "code": code, "results": results}
+    # Files of the chapter: stored results, and the systems that readers write.
+    folder = root / "notebooks" / name.split("/")[0]
+    files = sorted([*folder.glob("results/*.csv"), *folder.glob("*.yml")])
+    read = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    whole = {"cells": cells, "claims": facts, "code": code, "files": read}
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def _bytes(source: Path) -> list[bytes]:
+    """Return what the files of a pair hold."""
+    pair = (source, source.with_suffix(".ipynb"))
+    return [path.read_bytes() for path in pair if path.is_file()]
 
 
 def _write(path: Path, text: str) -> bool:
@@ -377,7 +442,11 @@ def _surroundings() -> dict[str, Any]:
 
 
 def refresh(
-    root: Path, names: Sequence[str] = (), *, status: bool = False
+    root: Path,
+    names: Sequence[str] = (),
+    *,
+    status: bool = False,
+    discard: bool = False,
 ) -> list[str]:
     """Execute notebooks and write both files of each pair.
 
@@ -391,6 +460,8 @@ def refresh(
         Whether to note versions, machine, date and the time of every notebook
         in ``book/status.json``. Without it, only the time of a notebook whose
         `key` is new is noted, so that a second refresh changes no byte.
+    discard : bool
+        Whether an edit that was made in the ``.ipynb`` alone may be lost.
 
     Returns
     -------
@@ -400,16 +471,19 @@ def refresh(
     Raises
     ------
     NotebookError
-        If a notebook is not found, a cell fails, or somebody edits the ``.md``
-        while it runs; that pair stays as it was.
+        If a notebook is not found, its ``.ipynb`` has an edit of its own, a cell
+        fails, or somebody edits the pair while it runs; it stays as it was.
     LedgerError
         If the chapter's ledger is not well formed; the pair stays likewise.
     """
     changed = []
-    for source in find(root, names):
+    sources = find(root, names)
+    for source in () if discard else sources:
+        _refuse_to_lose(source)
+    for source in sources:
         name = name_of(source)
         print(f"refresh {name} ...", flush=True)
-        before = source.read_bytes()
+        before = _bytes(source)
         notebook = read_source(source)
         read_status(root)  # a broken one stops here, before anything is written
         try:
@@ -420,9 +494,9 @@ def refresh(
                 f"{name}: a cell failed; neither file of the pair was written.\n{plain}"
             ) from None
         this = key(notebook, name, root)
-        if source.read_bytes() != before:
+        if _bytes(source) != before:
             raise NotebookError(
-                f"{name}: the .md was edited while it ran; neither file of the pair "
+                f"{name}: the pair was edited while it ran; neither file of it "
                 "was written. Refresh it again."
             )
         for path, text in (
@@ -463,6 +537,38 @@ def _changed(root: Path) -> list[str]:
     return [name for name, this in _keys(root, ()).items() if noted.get(name) != this]
 
 
+def _require_current(root: Path) -> None:
+    noted = read_status(root)["notebooks"]
+    stale = [
+        name
+        for name, source in ((name_of(path), path) for path in find(root))
+        if noted.get(name, {}).get("key") != key(read_source(source), name, root)
+    ]
+    if stale:
+        raise NotebookError(
+            "The cells, claims, files or library code of notebooks have changed since "
+            f"they were executed: make refresh NB='{' '.join(stale)}'"
+        )
+
+
+def trust(root: Path, names: Sequence[str] = ()) -> None:
+    """Sign the outputs of notebooks, so that JupyterLab shows their figures.
+
+    The signature is kept in the reader's home folder; where that cannot be written,
+    nothing happens.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        Folder of the book.
+    names : sequence of str
+        As for `find`; all notebooks if empty.
+    """
+    with contextlib.suppress(OSError), NotebookNotary() as notary:
+        for source in find(root, names):
+            notary.sign(nbformat.read(source.with_suffix(".ipynb"), as_version=4))
+
+
 def _verified(root: Path, names: Sequence[str]) -> None:
     path = root / ".cache" / "verified.json"
     noted = _read_json(path, {})
@@ -479,22 +585,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("refresh", "execute notebooks and write both files of each pair"),
         ("changed", "list the notebooks that changed since they were verified"),
         ("verified", "note that the notebooks were verified as they stand"),
+        ("current", "fail if notebooks changed since they were executed"),
+        ("trust", "sign the outputs, so that JupyterLab shows them"),
     ):
         sub = commands.add_parser(command, help=text)
-        if command != "changed":
+        if command not in ("changed", "current"):
             sub.add_argument("names", nargs="*", metavar="CHAPTER/NN_TOPIC")
         if command == "refresh":
             sub.add_argument("--status", action="store_true", help="note versions too")
+            lose = "lose edits that were made in the .ipynb alone"
+            sub.add_argument("--discard", action="store_true", help=lose)
     given = parser.parse_args(arguments)
     try:
         root = ledger.book_root()
         if given.command == "refresh":
-            changed = refresh(root, given.names, status=given.status)
+            how = {"status": given.status, "discard": given.discard}
+            changed = refresh(root, given.names, **how)
             print("changed: " + (", ".join(changed) if changed else "nothing"))
+            trust(root, given.names)
         elif given.command == "changed":
             print("\n".join(f"notebooks/{name}.ipynb" for name in _changed(root)))
-        else:
+        elif given.command == "verified":
             _verified(root, given.names)
+        elif given.command == "current":
+            _require_current(root)
+        else:
+            trust(root, given.names)
     except (NotebookError, ledger.LedgerError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

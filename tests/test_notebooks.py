@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,11 +13,15 @@ from typing import Any
 
 import nbformat
 import pytest
+from jupyter_server.services.contents.filemanager import FileContentsManager
+from jupytext.cli import jupytext as jupytext_command
+from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from dplib import claims, ledger, notebooks
 from dplib.notebooks import NotebookError
 
+ROOT = Path(__file__).resolve().parent.parent
 NAME = "truthful/01_tiny"
 
 LEDGER = """\
@@ -33,6 +38,7 @@ HEADER = """\
 ---
 jupytext:
   formats: ipynb,md:myst
+  notebook_metadata_filter: -jupytext.text_representation.jupytext_version
   text_representation:
     extension: .md
     format_name: myst
@@ -107,6 +113,7 @@ def files(root: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", os.devnull)  # nobody's signatures
     write_book(tmp_path, _01_tiny=SOURCE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -193,12 +200,12 @@ def test_the_notebook_ran_once_in_order_with_fixed_ids(refreshed) -> None:
     assert [c.execution_count for c in code] == [1, 2, 3, 4]
     assert [c.id for c in notebook.cells] == [f"c{i:03d}" for i in range(6)]
     assert code[0].metadata == {"tags": ["parameters"]}
-    assert set(notebook.metadata) == {"kernelspec", "jupytext"}
+    assert set(notebook.metadata) == {"dplib", "kernelspec", "jupytext"}
 
 
 def test_no_time_no_machine_no_version_in_it(refreshed) -> None:
     text = refreshed.after[0][f"notebooks/{NAME}.ipynb"].decode()
-    for word in ("iopub", "language_info", "jupytext_version", str(refreshed.root)):
+    for word in ("iopub", "language_info", 'version":', str(refreshed.root)):
         assert word not in text
     assert text.endswith("}\n")
     assert not text.endswith("\n\n")
@@ -464,10 +471,55 @@ def test_an_edit_during_the_run_is_not_overwritten(root, monkeypatch) -> None:
         return 1.0
 
     monkeypatch.setattr(notebooks, "execute", execute)
-    with pytest.raises(NotebookError, match=r"the \.md was edited while it ran"):
+    with pytest.raises(NotebookError, match="the pair was edited while it ran"):
         notebooks.refresh(root)
     assert source.read_text() == edited
     assert not source.with_suffix(".ipynb").exists()
+
+
+EDITED = SOURCE.replace("n = 2", "n = 3")
+
+
+@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_an_edit_of_the_ipynb_alone_is_not_overwritten(root, elsewhere) -> None:
+    # Refresh used to write the cells of the .md over it, without a word.
+    notebooks.refresh(root)
+    source = root / "notebooks" / f"{NAME}.md"
+    stored = source.with_suffix(".ipynb")
+    stored.write_text(stored.read_text().replace("n = 2", "n = 3"))
+    if elsewhere:  # both files have edits
+        source.write_text(SOURCE.replace("# Tiny", "# Small"))
+    before = files(root)
+    with pytest.raises(NotebookError, match=r"the \.md lacks the edit") as caught:
+        notebooks.refresh(root)
+    assert "jupytext --to md:myst" in str(caught.value)
+    assert f"make refresh NB={NAME} DISCARD=1" in str(caught.value)
+    assert files(root) == before
+    notebooks.refresh(root, discard=True)
+    assert "n = 2" in stored.read_text()
+
+
+@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.parametrize("both", [False, True])
+def test_an_edit_of_the_md_is_taken(root, both) -> None:
+    notebooks.refresh(root)
+    source = root / "notebooks" / f"{NAME}.md"
+    stored = source.with_suffix(".ipynb")
+    source.write_text(EDITED)
+    if both:  # as a save in JupyterLab
+        stored.write_text(stored.read_text().replace("n = 2", "n = 3"))
+    notebooks.refresh(root)
+    assert source.read_text() == EDITED
+    assert "n = 3" in stored.read_text()
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_pair_with_conflict_marks_in_the_ipynb_is_refreshed(root) -> None:
+    stored = root / "notebooks" / f"{NAME}.ipynb"
+    stored.write_text("<<<<<<< HEAD\n{}\n")
+    notebooks.refresh(root)
+    assert json.loads(stored.read_text())["cells"]
 
 
 @pytest.mark.usefixtures("no_kernel")
@@ -546,6 +598,81 @@ def test_main_says_that_there_is_no_book(monkeypatch, capsys) -> None:
     monkeypatch.setattr(ledger, "book_root", nowhere)
     assert notebooks.main(["changed"]) == 1
     assert capsys.readouterr().err == "No folder 'book/claims'.\n"
+
+
+# -- in Jupyter ---------------------------------------------------------------
+
+
+def browser(value: Any) -> Any:
+    """Return JSON as JavaScript writes it: 1.0 becomes 1."""
+    if isinstance(value, dict):
+        return {name: browser(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [browser(item) for item in value]
+    whole = isinstance(value, float) and value.is_integer()
+    return int(value) if whole else value
+
+
+@pytest.fixture(params=[".md", ".ipynb"])
+def pairs(tmp_path, request) -> list[Path]:
+    """Return a copy of all pairs of the book, one file much newer than the other."""
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
+    found = notebooks.find(tmp_path)
+    for source in found:
+        for suffix in (".md", ".ipynb"):
+            when = 2e9 if suffix == request.param else 1e9
+            os.utime(source.with_suffix(suffix), (when, when))
+    return found
+
+
+def test_a_save_in_jupyterlab_changes_no_byte(pairs, tmp_path) -> None:
+    # After a pull, JupyterLab used to refuse a pair; a save rewrote both files.
+    manager = build_sync_jupytext_contents_manager_class(FileContentsManager)
+    lab = manager(root_dir=str(tmp_path))
+    before = files(tmp_path / "notebooks")
+    for source in pairs:
+        for path in (source.with_suffix(".ipynb"), source):
+            name = str(path.relative_to(tmp_path))
+            content = json.loads(json.dumps(lab.get(name)["content"]))
+            lab.save({"type": "notebook", "content": browser(content)}, name)
+    after = files(tmp_path / "notebooks")
+    after = {name: body for name, body in after.items() if "checkpoint" not in name}
+    assert after == before
+
+
+def test_jupytext_sync_changes_no_byte(pairs, tmp_path) -> None:
+    before = files(tmp_path)
+    for source in pairs:
+        jupytext_command(["--quiet", "--sync", str(source)])
+    assert files(tmp_path) == before
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_a_trusted_notebook_shows_its_figures(tmp_path, monkeypatch) -> None:
+    # A fresh clone in JupyterLab showed no figure and no verdict.
+    write_book(tmp_path, _01_tiny=SOURCE)
+    notebooks.refresh(tmp_path)
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    lab = FileContentsManager(root_dir=str(tmp_path))
+
+    def trusted() -> set[bool]:
+        cells = lab.get(f"notebooks/{NAME}.ipynb")["content"]["cells"]
+        return {c["metadata"]["trusted"] for c in cells if c["cell_type"] == "code"}
+
+    assert trusted() == {False}
+    notebooks.trust(tmp_path)
+    assert trusted() == {True}
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_trust_without_a_home_is_silent(root, monkeypatch, capfd) -> None:
+    notebooks.refresh(root)
+    (root / "home").write_text("a file where a folder must be")
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(root / "home" / "none"))
+    capfd.readouterr()
+    notebooks.trust(root)
+    assert capfd.readouterr() == ("", "")
 
 
 # -- the key ------------------------------------------------------------------
@@ -654,6 +781,23 @@ class TestCommands:
         assert old in text
         (root / path).write_text(text.replace(old, new))
         assert changed(capsys) == [f"notebooks/{NAME}.ipynb"]
+
+    def test_a_page_of_other_code_is_not_current(self, root, capsys) -> None:
+        # `make book` used to build it, with what the old code had found.
+        (root / "dplib").mkdir()
+        (root / "dplib" / "__init__.py").write_text("")
+        library = root / "dplib" / "claims.py"
+        library.write_text("VALUE = 5.0\n")
+        assert notebooks.main(["refresh"]) == 0
+        assert notebooks.main(["current"]) == 0
+        library.write_text('"""Say more."""\n\nVALUE = 5.0\n')
+        assert notebooks.main(["current"]) == 0
+        library.write_text("VALUE = 6.0\n")
+        capsys.readouterr()
+        assert notebooks.main(["current"]) == 1
+        said = capsys.readouterr().err
+        assert said.endswith(f"make refresh NB='{NAME}'\n")
+        assert said.count("\n") == 1
 
     def test_refresh_tells_what_changed(self, root, capsys) -> None:
         assert notebooks.main(["refresh", NAME]) == 0

@@ -409,14 +409,16 @@ def book_problems(root: Path) -> list[str]:
     """What no single pair shows: halves without the other, chapters over budget."""
     found = []
     folder = root / "notebooks"
-    for path in sorted(folder.rglob("*.ipynb")):
-        if (
-            ".ipynb_checkpoints" not in path.parts
-            and not path.with_suffix(".md").is_file()
-        ):
+    halves = {
+        path
+        for path in folder.rglob("*")
+        if path.suffix in (".ipynb", ".md") and ".ipynb_checkpoints" not in path.parts
+    }
+    for path in sorted(halves):
+        if path.suffix == ".ipynb" and path.with_suffix(".md") not in halves:
             found.append(f"{path.relative_to(root)} has no .md beside it")
     names = {notebooks.name_of(path) for path in notebooks.find(root)}
-    for path in sorted(folder.rglob("*.md")):
+    for path in sorted(path for path in halves if path.suffix == ".md"):
         place = path.relative_to(folder).with_suffix("").as_posix()
         if path.stem != "index" and place not in names:
             found.append(f"{path.relative_to(root)} is not named CHAPTER/NN_topic.md")

@@ -430,6 +430,13 @@ def test_pair_in_a_nested_folder(source):
     assert "is not named CHAPTER/NN_topic.md" in found
 
 
+def test_checkpoints_of_jupyterlab_are_no_pairs(source):
+    folder = source.parent / ".ipynb_checkpoints"
+    folder.mkdir()
+    shutil.copy(source, folder / "01_tiny-checkpoint.md")
+    assert guards.book_problems(guards.root_of(source)) == []
+
+
 GHOST = {"key": "0" * 64, "cpu_seconds": 1.0}
 
 

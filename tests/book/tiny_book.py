@@ -35,6 +35,7 @@ NOTEBOOK = """\
 ---
 jupytext:
   formats: ipynb,md:myst
+  notebook_metadata_filter: -jupytext.text_representation.jupytext_version
   text_representation:
     extension: .md
     format_name: myst
@@ -73,8 +74,8 @@ print(f"largest draw {draws.max():.3f}")
 ---
 mystnb:
   figure:
-    name: fig-tiny
     caption: Four draws.
+    name: fig-tiny
   image:
     alt: A line with four points.
 ---
