@@ -25,9 +25,10 @@ definition.
 
 from __future__ import annotations
 
+import ast
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import pairwise
@@ -720,7 +721,13 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
     ------
     LedgerError
         If the ledger assigns no claim to the notebook, or is not well formed.
+    ValueError
+        If papermill has set a name that the parameters cell lacks.
     """
+    from IPython import get_ipython
+
+    if shell := get_ipython():
+        _refuse_unknown(shell.user_ns.get("In", []), notebook)
     must = "like 'rewards/03_design'"
     if not isinstance(notebook, str):
         check.fail("notebook", "open_notebook", must, notebook, TypeError)
@@ -732,6 +739,21 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
     if not claims:
         raise LedgerError(f"{path.name}: no claim has 'notebook: {notebook}'.")
     return Checks(notebook, dict(parameters), {claim.id: claim for claim in claims})
+
+
+def _refuse_unknown(cells: Sequence[str], notebook: str) -> None:
+    """Refuse a parameter that papermill, which only warns, has put after the cell."""
+    for cell, injected in pairwise(cells):
+        if injected.startswith("# Parameters\n"):
+            known, given = _assigned(cell), _assigned(injected)
+            for name in sorted(given - known):
+                must = f"one of {', '.join(sorted(known))}"
+                check.fail("parameters", notebook, must, name)
+
+
+def _assigned(cell: str) -> set[str]:
+    names = (one for one in ast.walk(ast.parse(cell)) if isinstance(one, ast.Name))
+    return {one.id for one in names if isinstance(one.ctx, ast.Store)}
 
 
 def printed(claim_id: str) -> tuple[float, ...]:

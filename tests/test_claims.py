@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -802,6 +802,16 @@ def test_checking_twice(check) -> None:
     checks.check_value(ID, 0.5)
     with pytest.raises(LedgerError, match=r"^truthful\.x: checked twice in truthful"):
         check(checks)
+
+
+def test_a_parameter_that_papermill_only_warns_of_is_refused(monkeypatch) -> None:
+    cells = ["", "n: int = 1\nm = 2", '# Parameters\nproblem_file = "mine.yml"\n']
+    shell = SimpleNamespace(user_ns={"In": cells})
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    with pytest.raises(ValueError, match=r"one of m, n\. Got 'problem_file' instead"):
+        claims.open_notebook("truthful/05_incentives")
+    cells[2] = "# Parameters\nn = 3\n"
+    claims.open_notebook("truthful/05_incentives")
 
 
 def test_a_failed_check_shows_its_line_before_it_raises(shown) -> None:
