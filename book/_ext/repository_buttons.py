@@ -1,15 +1,21 @@
 """Repository, issue and launch buttons, all from one configuration value.
 
 ``repository: url`` in ``_config.yml`` is the only place that holds the address
-of the repository. While it is empty the buttons are off; the theme would stop
-the build instead.
+of the repository, as a browser shows it or as git clones it. While it is empty, or
+names a forge for which the theme makes no right links, the buttons are off.
 """
 
+import re
 from typing import Any
 
 from sphinx.application import Sphinx
 
 BUTTONS = ("use_repository_button", "use_issues_button")
+
+_ADDRESS = re.compile(
+    r"(?:https?://|ssh://)?(?:[\w.-]+@)?(?:www\.)?(?P<host>github\.com|gitlab\.com)"
+    r"[:/](?P<path>[\w.-]+(?:/[\w.-]+?)+)(?:\.git)?/*"
+)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -21,7 +27,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def choose(app: Sphinx, config: Any) -> None:
     """Switch every button on or off by the address of the repository."""
     options = config.html_theme_options
-    known = bool(options.get("repository_url", "").strip())
+    found = _ADDRESS.fullmatch(options.get("repository_url", "").strip())
+    known = found is not None
+    options["repository_url"] = (
+        found.expand(r"https://\g<host>/\g<path>") if found else ""
+    )
     for name in BUTTONS:
         options[name] = known
     options["use_edit_page_button"] = False  # a notebook is edited in its .md pair

@@ -45,8 +45,9 @@ def _versions(status: Any) -> str:
     ]
     return (
         f"<p>Last run from scratch {', '.join(facts)}.</p>"
-        '<div class="claim-scroll"><table class="claim-table status-versions">'
-        '<thead><tr><th scope="col">software</th><th scope="col">version</th></tr>'
+        '<div class="claim-scroll" tabindex="0">'
+        '<table class="claim-table status-versions"><thead><tr>'
+        '<th scope="col">software</th><th scope="col">version</th></tr>'
         f"</thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -66,7 +67,8 @@ def _times(status: Any) -> str:
             total = sum(mine.values())
             rows.append(_row(f"<b>{title}</b>, all notebooks", total, CHAPTER_BUDGET))
     return (
-        '<div class="claim-scroll"><table class="claim-table status-times"><thead><tr>'
+        '<div class="claim-scroll" tabindex="0">'
+        '<table class="claim-table status-times"><thead><tr>'
         '<th scope="col">notebook</th><th scope="col">CPU seconds</th>'
         '<th scope="col">budget</th><th scope="col">kept</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"

@@ -9,8 +9,10 @@ least the exact curve of `dplib.privacy.gaussian_profile` at
 :math:`u = \Delta / \sigma`, a difference of two terms. *Analytic* calibration inverts
 the curve. That of Benvenuti et al. (Section 2.2, Lemma 1),
 :math:`\sigma = \Delta \kappa / (2 \varepsilon)`, drops the second term: it solves
-:math:`\Phi(u/2 - \varepsilon/u) = \delta`, which is sufficient and not necessary. The
-*classic* rule is looser still, and proved for :math:`\varepsilon < 1` only.
+:math:`\Phi(u/2 - \varepsilon/u) = \delta`. The left side is the probability that the
+privacy loss exceeds :math:`\varepsilon`; so the rule is exact if delta is read as that
+probability, and more than enough for the definition. The *classic* rule is looser
+still, and proved for :math:`\varepsilon < 1` only.
 
 Idealised: real arithmetic. Noise drawn in floating point leaves traces in its low
 bits, see `dplib.privacy.laplace`.
@@ -26,7 +28,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from dplib import check
-from dplib.privacy._numeric import FloatArray, real_array
+from dplib.privacy._numeric import FloatArray, noise_fits, real_array
 
 # The curve, under the name of its mechanism.
 from dplib.privacy.gaussian_profile import gaussian_delta as gaussian_delta
@@ -282,7 +284,7 @@ def gaussian_mechanism(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above, or a noisy value is not finite.
+        If an argument is not as above, or floats cannot add the noise to `value`.
 
     Examples
     --------
@@ -295,11 +297,8 @@ def gaussian_mechanism(
     value = real_array("value", value, where)
     check.positive("sigma", sigma, where)
     check.instance("rng", rng, where, np.random.Generator)
-    with np.errstate(over="ignore"):
-        noisy = np.asarray(value + float(sigma) * rng.standard_normal(value.shape))
-    if not np.all(np.isfinite(noisy)):
-        check.fail("sigma", where, "small enough for finite noisy values", sigma)
-    return noisy
+    noise_fits("sigma", np.asarray(float(sigma)), value, where)
+    return np.asarray(value + float(sigma) * rng.standard_normal(value.shape))
 
 
 def _kappa(epsilon: float, delta: float) -> float:

@@ -24,7 +24,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplib import check
-from dplib.privacy._numeric import FloatArray, Floats, exact, real_array, round_up
+from dplib.privacy._numeric import (
+    FloatArray,
+    Floats,
+    exact,
+    noise_fits,
+    real_array,
+    round_up,
+)
 
 __all__ = [
     "laplace_epsilon",
@@ -160,7 +167,7 @@ def laplace_mechanism(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as above.
+        If an argument is not as above, or floats cannot add the noise to `value`.
 
     Examples
     --------
@@ -178,6 +185,7 @@ def laplace_mechanism(
     except ValueError:
         must = f"an array that broadcasts to shape {value.shape}"
         check.fail("scale", "laplace_mechanism", must, scale)
+    noise_fits("scale", scale, value, "laplace_mechanism")
     noise = rng.laplace(0.0, scale, size=value.shape)
     result: Floats = (value + noise)[()]
     return result

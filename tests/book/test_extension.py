@@ -473,12 +473,31 @@ def test_a_disagreement_stops_the_build(book: Book) -> None:
 # -- the small extensions ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("url", ["", "  ", "https://github.com/someone/book"])
-def test_buttons_follow_the_address_of_the_repository(url: str) -> None:
+GITHUB = "https://github.com/someone/book"
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("", ""),
+        ("  ", ""),
+        (GITHUB, GITHUB),
+        (f"{GITHUB}.git", GITHUB),
+        (f"{GITHUB}/", GITHUB),
+        ("git@github.com:someone/book.git", GITHUB),
+        ("ssh://git@github.com/someone/book.git", GITHUB),
+        ("https://gitlab.com/a/group/book.git", "https://gitlab.com/a/group/book"),
+        ("https://forge.example/someone/book", ""),
+        ("https://github.com/someone", ""),
+    ],
+)
+def test_buttons_follow_the_address_of_the_repository(url: str, address: str) -> None:
+    # ".git" and ssh used to give wrong links; another forge stopped the build.
     config = SimpleNamespace(html_theme_options={"repository_url": url})
     repository_buttons.choose(SimpleNamespace(), config)  # type: ignore[arg-type]
     options = config.html_theme_options
-    known = bool(url.strip())
+    assert options["repository_url"] == address
+    known = bool(address)
     assert options["use_repository_button"] is known
     assert options["use_issues_button"] is known
     assert bool(options["launch_buttons"]) is known

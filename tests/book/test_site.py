@@ -209,6 +209,30 @@ def test_every_picture_has_a_text() -> None:
     assert not mute, "\n".join(mute)
 
 
+def test_every_page_of_the_toc_describes_itself() -> None:
+    for name in toc():
+        tags = parsed(SITE / f"{name}.html").tags
+        found = [facts for _, facts in tags if facts.get("name") == "description"]
+        assert len(found) == 1, name
+        assert 20 < len(found[0]["content"]) <= 160, name
+
+
+def test_what_notebooks_read_can_be_downloaded() -> None:
+    for source in notebooks.find(ROOT):
+        name = notebooks.name_of(source)
+        text = source.read_text(encoding="utf-8")
+        wanted = {p.name for p in source.parent.glob("*.yml") if f'"{p.name}"' in text}
+        for table in source.parent.glob("results/*.csv"):
+            if f'stored.load("{table.parent.parent.name}/{table.stem}")' in text:
+                wanted.add(table.name)
+        links = [
+            facts["href"]
+            for tag, facts in parsed(SITE / "notebooks" / f"{name}.html").tags
+            if tag == "a" and "/_downloads/" in facts.get("href", "")
+        ]
+        assert {Path(link).name for link in links} == wanted, name
+
+
 def test_every_internal_link_resolves() -> None:
     broken = []
     for path in pages():
@@ -309,7 +333,8 @@ def browser(_built: None) -> Iterator[Browser]:
 
 def visited() -> list[Path]:
     """Return the pages that a reader can choose, and one of each other kind."""
-    names = [*toc(), "index", "genindex", "search", "_modules/index"]
+    names = [*toc(), "index", "genindex", "prf-prf", "search", "_modules/index"]
+    names.append("_modules/dplib/check")
     return [
         SITE / f"{name}.html" for name in names if (SITE / f"{name}.html").is_file()
     ]
@@ -356,9 +381,24 @@ def test_mathematics_is_rendered(browser: Browser) -> None:
         assert browser.wait(f"{drawn} >= {sources}"), name_of(path)
         errors = "[...document.querySelectorAll('mjx-merror')].map((e) => e.title)"
         assert browser.evaluate(errors) == [], name_of(path)
+        stops = "[...document.querySelectorAll('mjx-container')].filter("
+        assert browser.evaluate(f"{stops}(e) => e.tabIndex >= 0).length") == 0
         font = "document.fonts.ready.then((f) => [...f].some("
         font += "(x) => x.family.startsWith('MJX') && x.status === 'loaded'))"
         assert browser.evaluate(font), f"{name_of(path)}: no font for mathematics"
+
+
+@pytest.mark.browser
+def test_nothing_is_folded_on_paper(browser: Browser) -> None:
+    # Claims that hold and the code of figures used to be missing in print.
+    closed = "document.querySelectorAll('details:not([open])').length"
+    for name in toc():
+        browser.open((SITE / f"{name}.html").as_uri())
+        before = browser.evaluate(closed)
+        browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert browser.evaluate(closed) == 0, name
+        browser.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert browser.evaluate(closed) == before, name
 
 
 @pytest.mark.browser

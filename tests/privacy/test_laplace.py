@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from dplib.privacy.gaussian import gaussian_mechanism
 from dplib.privacy.laplace import (
     laplace_epsilon,
     laplace_log_density,
@@ -142,6 +143,16 @@ def test_bad_mechanism() -> None:
         laplace_mechanism([0.0], scale=1.0, rng=np.random)
     with pytest.raises(ValueError, match="an array of finite numbers"):
         laplace_mechanism([np.nan], scale=1.0, rng=stream(3))
+
+
+@pytest.mark.parametrize(("value", "scale"), [(1.7e308, 1e308), (1e17, 1.0)])
+def test_noise_that_floats_cannot_add_is_refused(value, scale) -> None:
+    # It came out as infinity, or the value itself came back.
+    match = "at least the spacing of floats at the value, and small enough"
+    with pytest.raises(ValueError, match=match):
+        laplace_mechanism([0.0, value], scale=scale, rng=stream(3))
+    with pytest.raises(ValueError, match=match):
+        gaussian_mechanism(value=[0.0, value], sigma=scale, rng=stream(3))
 
 
 # --- sampled audit -------------------------------------------------------------
