@@ -18,7 +18,7 @@ export PYTHONHASHSEED := 0
 export PYTHONPATH := $(CURDIR)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup book test check lab reproduce refresh sweep stored recertify bench lock clean
+.PHONY: help setup book test check portable lab reproduce refresh sweep stored recertify bench lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -40,6 +40,7 @@ test: book  ## execute every notebook and prove it
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(PY) $(BIN)/lint-imports
+	@rm -f .cache/compared.json
 	$(PYTEST) tests dplib notebooks --doctest-modules $(NBVAL)
 	@$(PY) -m dplib.notebooks verified
 
@@ -47,9 +48,13 @@ check: .venv/.ok  ## the quick loop: fast tests, and the notebooks that changed
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+	@rm -f .cache/compared.json
 	@changed=$$($(PY) -m dplib.notebooks changed) && \
-	  $(PYTEST) tests dplib $$changed -m "not slow and not site" --doctest-modules $(NBVAL)
-	@$(PY) -m dplib.notebooks verified
+	  $(PYTEST) tests dplib $$changed -m "not slow and not site" --doctest-modules $(NBVAL) && \
+	  if [ -n "$$changed" ]; then $(PY) -m dplib.notebooks verified $$changed; fi
+
+portable: .venv/.ok  ## notebooks and numerical tests as on older processors (SHORT=1: a few)
+	$(PY) tests/portable.py $(if $(SHORT),--short) $(NBVAL)
 
 lab: .venv/.ok  ## open the notebooks in JupyterLab; more options: LAB_FLAGS="--port 9999"
 	@test -w "$$HOME" || { echo "JupyterLab needs a home folder that it can" \

@@ -25,9 +25,10 @@ definition.
 
 from __future__ import annotations
 
+import ast
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import pairwise
@@ -129,7 +130,7 @@ class Checks:
         value: Number,
         *,
         bound: float = 0.0,
-        choices: Mapping[str, float] | None = None,
+        choices: Mapping[str, Number] | None = None,
         finding: str = "",
     ) -> None:
         """Hold a computed number against the printed one.
@@ -142,7 +143,7 @@ class Checks:
             The computed number, in the unit of the printed one.
         bound : float
             A bound on its absolute error; 0 means exact up to rounding.
-        choices : mapping of str to float, optional
+        choices : mapping of str to float or Interval, optional
             What comes out under the other choices that the paper leaves open.
         finding : str
             What the reader sees; by default our number and the printed one.
@@ -187,7 +188,7 @@ class Checks:
         if choices:
             low = min(ends.low for ends in (ours, *others))
             span = _Ends(low, low, max(ends.high for ends in (ours, *others)))
-            facts = {"choices": {name: rounded(v) for name, v in choices.items()}}
+            facts = given.facts(choices=dict(zip(choices, others, strict=True)))
             finding += f"; between {shown(low)} and {shown(span.high)}{unit} as our "
             finding += "choices vary"
         if all(_agrees(claim, number, target[0], size) for number in (ours, *others)):
@@ -720,7 +721,13 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
     ------
     LedgerError
         If the ledger assigns no claim to the notebook, or is not well formed.
+    ValueError
+        If papermill has set a name that the parameters cell lacks.
     """
+    from IPython import get_ipython
+
+    if shell := get_ipython():
+        _refuse_unknown(shell.user_ns.get("In", []), notebook)
     must = "like 'rewards/03_design'"
     if not isinstance(notebook, str):
         check.fail("notebook", "open_notebook", must, notebook, TypeError)
@@ -732,6 +739,21 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
     if not claims:
         raise LedgerError(f"{path.name}: no claim has 'notebook: {notebook}'.")
     return Checks(notebook, dict(parameters), {claim.id: claim for claim in claims})
+
+
+def _refuse_unknown(cells: Sequence[str], notebook: str) -> None:
+    """Refuse a parameter that papermill, which only warns, has put after the cell."""
+    for cell, injected in pairwise(cells):
+        if injected.startswith("# Parameters\n"):
+            known, given = _assigned(cell), _assigned(injected)
+            for name in sorted(given - known):
+                must = f"one of {', '.join(sorted(known))}"
+                check.fail("parameters", notebook, must, name)
+
+
+def _assigned(cell: str) -> set[str]:
+    names = (one for one in ast.walk(ast.parse(cell)) if isinstance(one, ast.Name))
+    return {one.id for one in names if isinstance(one.ctx, ast.Store)}
 
 
 def printed(claim_id: str) -> tuple[float, ...]:

@@ -1,9 +1,9 @@
 """Figures of the book: one style, and SVG that is the same on every run.
 
 `use_style` sets the one look of the book; `show` writes a figure as SVG in a
-canonical form (no date, no random ids, coordinates rounded), so that a stored
-notebook is compared with a fresh run byte for byte. The paper's values are open
-marks (`PAPER`), ours are lines (`OURS` and the palette); colours are safe for
+canonical form (no date, no random ids, coordinates rounded), so that two runs give the
+same bytes, and another processor the same picture (`dplib.outputs`). The paper's values
+are open marks (`PAPER`), ours are lines (`OURS` and the palette); colours are safe for
 colour-blind readers. Caption and alt text belong to the cell that draws, in its
 ``mystnb`` header, not to this module.
 """
@@ -20,6 +20,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from dplib import check
+from dplib.outputs import LENGTHS
 
 __all__ = ["OURS", "PALETTE", "PAPER", "canonical_svg", "show", "use_style"]
 
@@ -47,6 +48,10 @@ _RC = {
     "grid.linewidth": 0.5,
     "grid.color": "#d8d8d8",
     "legend.frameon": False,
+    # The font that comes with matplotlib: not one that only some machines have.
+    "font.family": "DejaVu Sans",
+    # Which points of a curve seem superfluous depends on last bits.
+    "path.simplify": False,
     "svg.hashsalt": "dplib",
     "svg.fonttype": "path",
 }
@@ -61,15 +66,12 @@ def use_style() -> None:
     >>> plt.rcParams["svg.hashsalt"]
     'dplib'
     """
+    plt.rcdefaults()  # whatever a matplotlibrc or an earlier cell has set
     sns.set_theme(context="notebook", style="ticks", palette="colorblind", rc=_RC)
 
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _ID = re.compile(r'\bid="([^"]+)"')
-# Attributes that hold lengths; a scale factor elsewhere keeps all its digits.
-_LENGTHS = re.compile(
-    r'\b(d|points|x|y|x1|x2|y1|y2|cx|cy|r|width|height|viewBox)="([^"]*)"'
-)
 
 
 def _short(match: re.Match[str]) -> str:
@@ -105,14 +107,7 @@ def canonical_svg(svg: str) -> str:
         check.fail("svg", "canonical_svg", "an SVG document", svg)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = _LENGTHS.sub(
-        lambda m: f'{m.group(1)}="{_NUMBER.sub(_short, m.group(2))}"', svg
-    )
-    svg = re.sub(
-        r"translate\(([^)]*)\)",
-        lambda m: f"translate({_NUMBER.sub(_short, m.group(1))})",
-        svg,
-    )
+    svg = LENGTHS.sub(lambda m: _NUMBER.sub(_short, m.group()), svg)
     names: dict[str, str] = {}
     for name in _ID.findall(svg):
         names.setdefault(name, f"i{len(names)}")

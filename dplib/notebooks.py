@@ -48,11 +48,10 @@ from nbclient.exceptions import (
 )
 from nbformat.sign import NotebookNotary
 
-from dplib import ledger, provenance
+from dplib import kernels, ledger, outputs, provenance
 from dplib.whole_files import write_atomically
 
 __all__ = [
-    "ENVIRONMENT",
     "VERSIONED",
     "NotebookError",
     "execute",
@@ -66,17 +65,6 @@ __all__ = [
     "trust",
     "verified_text",
 ]
-
-#: What a kernel's environment must hold: one thread, no display, fixed hashes.
-ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "MPLBACKEND": "agg",
-    "PYTHONHASHSEED": "0",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-}
 
 #: The packages whose versions ``book/status.json`` notes, beside Python's.
 VERSIONED = (
@@ -305,26 +293,18 @@ def execute(notebook: Any, folder: Path, *, timeout: int = 600) -> float:
     nbclient.exceptions.CellTimeoutError, nbclient.exceptions.DeadKernelError
         If a cell takes too long, or takes the kernel with it.
     """
-    client = NotebookClient(
-        notebook,
-        timeout=timeout,
-        kernel_name="python3",
-        record_timing=False,
-        coalesce_streams=True,
-        extra_arguments=["--IPKernelApp.log_level=40"],  # no notice about TCP
-        resources={"metadata": {"path": str(folder)}},
-    )
-    saved = {name: os.environ.get(name) for name in ENVIRONMENT}
-    os.environ.update(ENVIRONMENT)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    try:
+    with kernels.surroundings():
+        client = NotebookClient(
+            notebook,
+            timeout=timeout,
+            kernel_name="python3",
+            record_timing=False,
+            coalesce_streams=True,
+            extra_arguments=["--IPKernelApp.log_level=40"],  # no notice about TCP
+            resources={"metadata": {"path": str(folder)}},
+        )
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         client.execute()
-    finally:
-        for name, value in saved.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -441,6 +421,18 @@ def _surroundings() -> dict[str, Any]:
     return {"date": today, "machine": machine, "versions": versions}
 
 
+def _keep_the_same(notebook: Any, path: Path) -> None:
+    """Keep what is stored of outputs that another processor gives in other bits."""
+    if not path.is_file():
+        return
+    stored = nbformat.read(path, as_version=4).cells
+    outputs_of = {cell.source: cell.get("outputs", []) for cell in stored}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            before = outputs_of.get(cell.source, [])
+            cell.outputs = outputs.settle(before, cell.outputs)
+
+
 def refresh(
     root: Path,
     names: Sequence[str] = (),
@@ -449,6 +441,9 @@ def refresh(
     discard: bool = False,
 ) -> list[str]:
     """Execute notebooks and write both files of each pair.
+
+    Where cells, claims and code are what they were, a stored output that is the same
+    (`dplib.outputs`) stays: another processor rewrites nothing.
 
     Parameters
     ----------
@@ -499,13 +494,15 @@ def refresh(
                 f"{name}: the pair was edited while it ran; neither file of it "
                 "was written. Refresh it again."
             )
+        noted = read_status(root)
+        if noted["notebooks"].get(name, {}).get("key") == this:
+            _keep_the_same(notebook, source.with_suffix(".ipynb"))
         for path, text in (
             (source, source_text(notebook)),
             (source.with_suffix(".ipynb"), verified_text(notebook)),
         ):
             if _write(path, text):
                 changed.append(str(path.relative_to(root)))
-        noted = read_status(root)
         if status or noted["notebooks"].get(name, {}).get("key") != this:
             noted["notebooks"][name] = {"key": this, "cpu_seconds": round(seconds, 1)}
         existing = {name_of(path) for path in find(root)}
@@ -570,10 +567,19 @@ def trust(root: Path, names: Sequence[str] = ()) -> None:
 
 
 def _verified(root: Path, names: Sequence[str]) -> None:
+    """Note notebooks as verified; refuse if a cell of theirs was not compared."""
     path = root / ".cache" / "verified.json"
-    noted = _read_json(path, {})
-    noted |= _keys(root, names)
-    path.parent.mkdir(exist_ok=True)
+    noted = _read_json(path, {}) | _keys(root, names)
+    compared = _read_json(path.with_name("compared.json"), {})
+    for source in find(root, names):
+        stored = nbformat.read(source.with_suffix(".ipynb"), as_version=4)
+        cells = sum(cell.cell_type == "code" for cell in stored.cells)
+        ran = compared.get(name_of(source), 0)
+        if ran != cells:
+            raise NotebookError(
+                f"{name_of(source)} is not verified: of its {cells} code cells, {ran} "
+                "were executed and compared with what is stored."
+            )
     _write(path, json.dumps(noted, indent=1) + "\n")
 
 

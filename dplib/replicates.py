@@ -22,7 +22,14 @@ from scipy import stats
 from dplib import check
 from dplib.rounding import outward
 
-__all__ = ["CHANCE", "Interval", "mean_interval", "quantile_interval", "share_interval"]
+__all__ = [
+    "CHANCE",
+    "Interval",
+    "mean_interval",
+    "quantile_interval",
+    "share_interval",
+    "stored_mean",
+]
 
 #: The largest chance of missing the true value that a check of the book accepts.
 CHANCE = 1.0e-6
@@ -124,11 +131,33 @@ def mean_interval(sample: ArrayLike, *, chance: float = CHANCE) -> Interval:
     values = check.array("sample", sample, "mean_interval", shape=(None,))
     if values.size < 2:
         check.fail("sample", "mean_interval", "two numbers or more", values.tolist())
-    tail = _level(chance, "mean_interval") / 2.0
     error = values.std(ddof=1) / math.sqrt(values.size)
-    half = float(stats.t(values.size - 1).isf(tail) * error)
-    mean = float(values.mean())
-    return Interval(mean, mean - half, mean + half, chance)
+    return stored_mean(values.mean(), error, values.size, chance=chance)
+
+
+def stored_mean(
+    mean: float, error: float, count: int, *, chance: float = CHANCE
+) -> Interval:
+    """Return what `mean_interval` does, from a stored mean and standard error.
+
+    Parameters
+    ----------
+    mean, error : float
+        Mean and standard error of the sample.
+    count : int
+        Size of the sample, 2 or more.
+    chance : float
+        As in `mean_interval`.
+
+    Examples
+    --------
+    >>> stored_mean(2.0, 3**-0.5, 3, chance=0.5) == mean_interval([1, 2, 3], chance=0.5)
+    True
+    """
+    count = check.integer("count", count, "stored_mean", low=2)
+    tail = _level(chance, "stored_mean") / 2.0
+    half = float(stats.t(count - 1).isf(tail) * error)
+    return Interval(float(mean), float(mean) - half, float(mean) + half, chance)
 
 
 def quantile_interval(

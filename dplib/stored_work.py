@@ -22,9 +22,8 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from dplib import check, rng
+from dplib.kernels import surroundings
 from dplib.stored import (
     CHANGED,
     Definition,
@@ -47,7 +47,6 @@ from dplib.whole_files import table_text, versions, write_atomically
 
 __all__ = ["produce", "recertify"]
 
-_ONE_THREAD = ("OMP", "OPENBLAS", "MKL", "NUMBA")
 _VERSIONED = ("numpy", "scipy", "numba")
 
 
@@ -106,22 +105,6 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Let processes started meanwhile use one thread for BLAS and OpenMP."""
-    names = [f"{library}_NUM_THREADS" for library in _ONE_THREAD]
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
 def _bar(done: int, total: int, name: str) -> None:
     """Draw a progress bar, on a terminal only."""
     if not sys.stderr.isatty():
@@ -150,7 +133,7 @@ def _work(
     # Fresh processes: a forked one would inherit threads and locks.
     context = multiprocessing.get_context("spawn")
     with (
-        _single_threaded(),
+        surroundings(),
         ProcessPoolExecutor(
             min(workers, total), context, _end_with, (os.getpid(),)
         ) as pool,

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -194,6 +194,14 @@ def test_choices_are_shown_with_their_range(shown) -> None:
         "ours 0.4 m, printed 0.50 m; between 0.4 and 0.7 m as our choices vary"
     )
     assert payload["choices"] == {"b = 2": 0.7}
+
+
+def test_choices_may_be_intervals(shown) -> None:
+    """Under evidence `sampling` they had to be, and could not be stored."""
+    checks = book(make("underspecified", evidence="sampling"))
+    ours, other = Interval(0.4, 0.3, 0.5, 1e-7), Interval(0.7, 0.6, 0.8, 1e-7)
+    checks.check_value(ID, ours, choices={"b = 2": other})
+    assert shown[0][claims.MIME_TYPE]["choices"] == {"b = 2": 0.7}
 
 
 @pytest.mark.parametrize(
@@ -794,6 +802,16 @@ def test_checking_twice(check) -> None:
     checks.check_value(ID, 0.5)
     with pytest.raises(LedgerError, match=r"^truthful\.x: checked twice in truthful"):
         check(checks)
+
+
+def test_a_parameter_that_papermill_only_warns_of_is_refused(monkeypatch) -> None:
+    cells = ["", "n: int = 1\nm = 2", '# Parameters\nproblem_file = "mine.yml"\n']
+    shell = SimpleNamespace(user_ns={"In": cells})
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    with pytest.raises(ValueError, match=r"one of m, n\. Got 'problem_file' instead"):
+        claims.open_notebook("truthful/05_incentives")
+    cells[2] = "# Parameters\nn = 3\n"
+    claims.open_notebook("truthful/05_incentives")
 
 
 def test_a_failed_check_shows_its_line_before_it_raises(shown) -> None:

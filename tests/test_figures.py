@@ -282,3 +282,19 @@ def test_the_papers_marks_are_open_and_ours_are_lines() -> None:
     assert paper.get_markerfacecolor() == "none"
     assert paper.get_linestyle() == "None"
     assert ours.get_linestyle() == "-"
+
+
+def test_a_readers_settings_are_gone() -> None:
+    mpl.rcParams.update({"savefig.transparent": True, "font.family": "serif"})
+    figures.use_style()
+    assert mpl.rcParams["savefig.transparent"] is False
+    assert mpl.rcParams["font.family"] == ["DejaVu Sans"]
+
+
+def test_no_point_of_a_curve_is_left_out(shown) -> None:
+    figures.use_style()
+    fig, ax = plt.subplots()
+    ax.plot(np.linspace(0.0, 1.0, 500), np.zeros(500), gid="curve")
+    figures.show(fig)
+    lines = re.findall(r'd="([^"]*)"', shown[0]["image/svg+xml"])
+    assert max(text.count("L") for text in lines) >= 499

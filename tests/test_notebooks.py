@@ -742,6 +742,38 @@ def test_a_cell_that_is_not_python_is_named(root) -> None:
         key_of(root)
 
 
+# -- another processor ----------------------------------------------------------
+
+
+def refresh_with(monkeypatch, root: Path, text: str) -> str:
+    """Refresh the notebook as if its last cell gave a text; return what is stored."""
+
+    def execute(notebook: Any, _: Path) -> float:
+        for number, item in enumerate(notebook.cells[1:], start=1):
+            if item.cell_type == "code":
+                item.execution_count, item.outputs = number, []
+        item.outputs = [nbformat.v4.new_output("stream", text=text)]
+        return 1.0
+
+    monkeypatch.setattr(notebooks, "execute", execute)
+    notebooks.refresh(root)
+    stored = nbformat.read(root / "notebooks" / f"{NAME}.ipynb", as_version=4)
+    return str(stored.cells[-1].outputs[0].text)
+
+
+def test_another_processor_rewrites_nothing(root, monkeypatch) -> None:
+    assert refresh_with(monkeypatch, root, "0.125 m\n") == "0.125 m\n"
+    assert refresh_with(monkeypatch, root, "0.126 m\n") == "0.125 m\n"
+    assert refresh_with(monkeypatch, root, "0.128 m\n") == "0.128 m\n"
+
+
+def test_other_code_rewrites_what_is_nearly_the_same(root, monkeypatch) -> None:
+    assert refresh_with(monkeypatch, root, "0.2\n") == "0.2\n"
+    source = notebooks.find(root)[0]
+    source.write_text(source.read_text().replace("n = 2", "n = 3"))
+    assert refresh_with(monkeypatch, root, "0.3\n") == "0.3\n"
+
+
 # -- the commands -------------------------------------------------------------
 
 
@@ -751,14 +783,32 @@ def changed(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.split()
 
 
+def compare(root: Path, **counts: int) -> None:
+    """Note so many cells as executed and compared."""
+    (root / ".cache").mkdir(exist_ok=True)
+    noted = {f"truthful/{name.lstrip('_')}": count for name, count in counts.items()}
+    (root / ".cache" / "compared.json").write_text(json.dumps(noted))
+
+
 @pytest.mark.usefixtures("no_kernel")
 class TestCommands:
+    @pytest.mark.parametrize("counts", [{}, {"_01_tiny": 3}])
+    def test_what_was_not_compared_is_not_verified(self, root, capsys, counts) -> None:
+        # A conftest.py or --nbval-lax could hide a notebook, or what it shows.
+        notebooks.main(["refresh"])
+        compare(root, **counts)
+        assert notebooks.main(["verified"]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"{NAME} is not verified: of its 4 code cells, ")
+        assert changed(capsys) == [f"notebooks/{NAME}.ipynb"]
+
     def test_changed_until_verified(self, root, capsys) -> None:
         other = root / "notebooks" / "truthful" / "02_other.md"
         other.write_text(cell("1"))
         both = [f"notebooks/{NAME}.ipynb", "notebooks/truthful/02_other.ipynb"]
         assert notebooks.main(["refresh"]) == 0
         assert changed(capsys) == both
+        compare(root, _01_tiny=4, _02_other=1)
         assert notebooks.main(["verified", NAME]) == 0
         assert changed(capsys) == both[1:]
         assert notebooks.main(["verified"]) == 0
@@ -776,6 +826,7 @@ class TestCommands:
         self, root, capsys, path, old, new
     ) -> None:
         notebooks.main(["refresh"])
+        compare(root, _01_tiny=4)
         notebooks.main(["verified"])
         text = (root / path).read_text()
         assert old in text

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check, limits
 from dplib.mdp.evaluate import evaluate, policy_array
-from dplib.mdp.kernel import Rows, iterate
+from dplib.mdp.kernel import iterate_each
 from dplib.mdp.model import Model, action_values
 from dplib.mdp.policy_iteration import MOST_SWEEPS, SWEEPS
 from dplib.mdp.solve import (
@@ -146,7 +145,7 @@ def solve_many(
     policies = np.zeros((r.shape[0], n), dtype=np.int64)
     done = np.zeros(r.shape[0], dtype=np.int64)
     low, high = np.empty(r.shape[0]), np.empty(r.shape[0])
-    _each(
+    iterate_each(
         model.rows,
         r,
         gamma,
@@ -243,37 +242,3 @@ def evaluate_many(model: Model, rewards: ArrayLike, policies: ArrayLike) -> Floa
             known[key] = evaluate(model, r, policy)
         result[k] = known[key]
     return result
-
-
-@numba.njit(cache=True)
-def _each(
-    rows: Rows,
-    rewards: FloatArray,
-    discount: float,
-    values: FloatArray,
-    sweeps: int,
-    spread: bool,
-    limit: FloatArray,
-    most: IntArray,
-    policies: IntArray,
-    done: IntArray,
-    low: FloatArray,
-    high: FloatArray,
-) -> None:
-    """Call `iterate` for every sample; results in place."""
-    own = np.empty((rewards.shape[2], rewards.shape[1]))
-    for k in range(rewards.shape[0]):
-        for s in range(rewards.shape[1]):
-            for a in range(rewards.shape[2]):
-                own[a, s] = rewards[k, s, a]
-        done[k], low[k], high[k] = iterate(
-            rows,
-            own,
-            discount,
-            values[k],
-            sweeps,
-            spread,
-            limit[k],
-            most[k],
-            policies[k],
-        )

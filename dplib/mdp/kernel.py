@@ -23,7 +23,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Rows", "improve", "iterate", "policy_rows", "sparse_rows"]
+from dplib.compiled import CACHE
+
+__all__ = ["Rows", "improve", "iterate", "iterate_each", "policy_rows", "sparse_rows"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -62,7 +64,7 @@ def sparse_rows(factors: tuple[FloatArray, ...]) -> Rows:
     )
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def _average(
     rows: Rows, i: int, before: int, acts: int, done: int, x: FloatArray, y: FloatArray
 ) -> None:
@@ -87,7 +89,7 @@ def _average(
                             y[to + d] += weight * x[at + d]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def improve(
     rows: Rows,
     rewards: FloatArray,
@@ -153,7 +155,7 @@ def improve(
                         policy[state] = action if better else policy[state]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def policy_rows(rows: Rows, policy: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the joint transitions under a policy: first entries, columns, values."""
     agents, states = rows.n.size, policy.size
@@ -188,7 +190,7 @@ def policy_rows(rows: Rows, policy: IntArray) -> tuple[IntArray, IntArray, Float
     return first, column, value
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def iterate(
     rows: Rows,
     rewards: FloatArray,
@@ -257,3 +259,37 @@ def iterate(
                     other[s] = earned[s] + discount * total
                 values[:] = other
     return most, low, high
+
+
+@numba.njit(cache=CACHE)
+def iterate_each(
+    rows: Rows,
+    rewards: FloatArray,
+    discount: float,
+    values: FloatArray,
+    sweeps: int,
+    spread: bool,
+    limit: FloatArray,
+    most: IntArray,
+    policies: IntArray,
+    done: IntArray,
+    low: FloatArray,
+    high: FloatArray,
+) -> None:
+    """Call `iterate` for every sample; results in place."""
+    own = np.empty((rewards.shape[2], rewards.shape[1]))
+    for k in range(rewards.shape[0]):
+        for s in range(rewards.shape[1]):
+            for a in range(rewards.shape[2]):
+                own[a, s] = rewards[k, s, a]
+        done[k], low[k], high[k] = iterate(
+            rows,
+            own,
+            discount,
+            values[k],
+            sweeps,
+            spread,
+            limit[k],
+            most[k],
+            policies[k],
+        )

@@ -9,8 +9,10 @@ least the exact curve of `dplib.privacy.gaussian_profile` at
 :math:`u = \Delta / \sigma`, a difference of two terms. *Analytic* calibration inverts
 the curve. That of Benvenuti et al. (Section 2.2, Lemma 1),
 :math:`\sigma = \Delta \kappa / (2 \varepsilon)`, drops the second term: it solves
-:math:`\Phi(u/2 - \varepsilon/u) = \delta`, which is sufficient and not necessary. The
-*classic* rule is looser still, and proved for :math:`\varepsilon < 1` only.
+:math:`\Phi(u/2 - \varepsilon/u) = \delta`. The left side is the probability that the
+privacy loss exceeds :math:`\varepsilon`; so the rule is exact if delta is read as that
+probability, and more than enough for the definition. The *classic* rule is looser
+still, and proved for :math:`\varepsilon < 1` only.
 
 Idealised: real arithmetic. Noise drawn in floating point leaves traces in its low
 bits, see `dplib.privacy.laplace`.

@@ -8,17 +8,19 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from dplib.compiled import CACHE
+
 __all__ = ["flight_steps"]
 
 FloatArray = NDArray[np.float64]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def _distance(x: FloatArray, y: FloatArray) -> float:
     return math.sqrt((x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2 + (x[2] - y[2]) ** 2)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def _accelerate(
     x: FloatArray,
     v: FloatArray,
@@ -47,7 +49,7 @@ def _accelerate(
         a[c] -= along * v[c]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def flight_steps(
     x: FloatArray,
     v: FloatArray,
@@ -95,7 +97,7 @@ def flight_steps(
     return -1, direct, within
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def _scale(v: FloatArray, speed: float) -> None:
     factor = speed / math.sqrt(v[0] ** 2 + v[1] ** 2 + v[2] ** 2)
     for c in range(3):

@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("notebook", nargs="?", metavar="NOTEBOOK", help="as truthful/07_batch")
-    add("--out", required=True, type=Path, help="folder of the sweep: runs/NAME")
+    add("--out", required=True, help="folder of the sweep: runs/NAME")
     add(
         "--grid",
         action="append",
@@ -70,6 +70,10 @@ def _points(given: argparse.Namespace) -> Points:
         if not axes:
             raise RefusedError("Which points? Give --grid NAME=VALUE,... or --points.")
         return axes
+    if given.points.resolve().parent == Path(given.out).resolve():
+        raise RefusedError(
+            "The file of points lies in the folder of the sweep (--out)."
+        )
     rows = points_of.from_csv(given.points)
     return list(points_of.product(rows, axes)) if axes else rows
 

@@ -40,22 +40,12 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_core.utils import ensure_event_loop
 from nbclient.exceptions import CellTimeoutError
 
+from dplib.kernels import environment
 from dplib.sweep.errors import KernelLostError
 from dplib.sweep.parameters import Value
 from dplib.sweep.watch import NOTES, State, read_notes
 
-__all__ = ["ENVIRONMENT", "Executed", "execute"]
-
-#: What a kernel's environment must hold: one thread, no display, fixed hashes.
-ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "MPLBACKEND": "agg",
-    "PYTHONHASHSEED": "0",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-}
+__all__ = ["Executed", "execute"]
 
 #: No room, or no leave, to write: another try would end the same way.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -137,11 +127,11 @@ def execute(
     OSError
         If there is no room for what it writes.
     """
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(environment())
     whole = None if timeout is None else math.ceil(timeout)
     # What matters is raised; by default errors would also go to the terminal.
     logging.getLogger("papermill").setLevel(logging.CRITICAL + 1)
-    for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}-*"):
+    for old in Path(tempfile.gettempdir()).glob("dplib-*-*"):
         _forget(old)
     with tempfile.TemporaryDirectory(
         prefix=f"{_PREFIX}-{os.getpid()}-", ignore_cleanup_errors=True

@@ -53,7 +53,7 @@ def request(notebook: Notebook, points: Points, out: str | Path) -> Request:
     TypeError, ValueError
         If a point is not as it must be (`dplib.sweep.points.checked`).
     RefusedError
-        If `out` is not, and cannot become, a folder.
+        If `out` is not, and cannot become, the folder of a sweep.
     """
     if not str(out).strip():
         raise RefusedError("The folder of the sweep (--out) must have a name.")
@@ -62,11 +62,23 @@ def request(notebook: Notebook, points: Points, out: str | Path) -> Request:
     for place in above:
         if place.exists() and not place.is_dir():
             raise RefusedError(f"The folder {where} cannot be: {place} is a file.")
+    _must_be_ours(where)
     found = tuple(checked(points, notebook.parameters, notebook.name))
     version = notebook.version
     keys = tuple(point_key(version, point, notebook.folder) for point in found)
     store = Store(where, version, notebook.folder)
     return Request(notebook.name, found, keys, store)
+
+
+def _must_be_ours(where: Path) -> None:
+    """Refuse a folder with files of somebody else, who may have a table.csv too."""
+    have = {path.name for path in where.glob("[!.]*")}
+    begun, whole = {"lock", "versions"}, {"lock", "versions", "request.json"}
+    if have - begun and not whole <= have:
+        raise RefusedError(
+            f"The folder {where} holds other files than a sweep's: give --out a new "
+            "or an empty one."
+        )
 
 
 def save(asked: Request) -> None:

@@ -4,13 +4,15 @@ Hale & Egerstedt (arXiv 1509.08161), Section II-A, Assumption 2.ii.
 
 This is the only file of the room that knows of cvxpy. A solver's word is never
 final: its status must be 'optimal', what it returns is checked or polished in
-numpy by others (`dplib.truthful.kkt`), and a second solver can be asked.
+numpy by others (`dplib.truthful.kkt`), and where one solver fails a second is asked.
+Solvers see every problem in units of its own (`dplib.truthful.problem.in_own_units`).
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import cvxpy as cp
 import numpy as np
@@ -20,6 +22,7 @@ from dplib import check, limits
 from dplib.truthful.problem import (
     Problem,
     constraints,
+    in_own_units,
     is_slater_point,
 )
 
@@ -33,7 +36,26 @@ SOLVERS: dict[str, dict[str, Any]] = {
     "CLARABEL": {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9},
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 500_000},
 }
-SLATER_MARGIN = 1e-8  # a solver's zero is no proof of a strict inequality
+SLATER_MARGIN = 1e-8  # of a constraint's own unit: a solver's zero proves nothing
+
+T = TypeVar("T")
+
+
+def first_success(solver: str | None, solve: Callable[[str], T]) -> T:
+    """Return `solve` of the named solver; of each in turn if none is named.
+
+    Examples
+    --------
+    >>> first_success(None, str.lower)
+    'clarabel'
+    """
+    *others, last = SOLVERS if solver is None else [solver]
+    for name in others:
+        try:
+            return solve(name)
+        except RuntimeError:
+            continue
+    return solve(last)
 
 
 def _box_and_values(
@@ -68,10 +90,7 @@ def _run(program: cp.Problem, solver: str, what: str) -> None:
             warnings.simplefilter("ignore", UserWarning)
             program.solve(solver=solver, verbose=False, **SOLVERS[solver])
     except cp.SolverError as error:
-        raise RuntimeError(
-            f"{solver} failed on {what}; numbers far from 1 can be why, so try other "
-            f"units ({error})"
-        ) from error
+        raise RuntimeError(f"{solver} failed on {what} ({error})") from error
     if program.status in ("infeasible", "infeasible_inaccurate"):
         raise ValueError(
             f"Problem 0 is infeasible: no point of the box meets all constraints "
@@ -84,18 +103,19 @@ def _run(program: cp.Problem, solver: str, what: str) -> None:
         )
 
 
-def find_slater_point(problem: Problem, *, solver: str = "CLARABEL") -> FloatArray:
+def find_slater_point(problem: Problem, *, solver: str | None = None) -> FloatArray:
     """Return the point of the box whose largest constraint is least.
 
     Source: Assumption 2.ii. It solves the convex program "minimise s subject to
-    g_j(x) <= s, x in X"; the point found is then checked in numpy.
+    g_j(x) <= s, x in X", each g_j in a unit of its own; the point found is then checked
+    in numpy.
 
     Parameters
     ----------
     problem : Problem
         The instance.
-    solver : {"CLARABEL", "SCS"}
-        Convex solver.
+    solver : {"CLARABEL", "SCS"}, optional
+        Convex solver; by default the first, and the second where that fails.
 
     Returns
     -------
@@ -105,10 +125,10 @@ def find_slater_point(problem: Problem, *, solver: str = "CLARABEL") -> FloatArr
     Raises
     ------
     ValueError
-        If the least possible largest constraint is not below -1e-8: then no
-        Slater point exists, or none that floating point could vouch for.
+        If the least possible largest constraint is not below -1e-8 of its unit:
+        then no Slater point exists, or none that floating point could vouch for.
     RuntimeError
-        If the solver does not report 'optimal'.
+        If no solver reports 'optimal'.
 
     Examples
     --------
@@ -118,27 +138,31 @@ def find_slater_point(problem: Problem, *, solver: str = "CLARABEL") -> FloatArr
     True
     """
     check.instance("problem", problem, "find_slater_point", Problem)
-    check.member("solver", solver, "find_slater_point", SOLVERS)
+    if solver is not None:
+        check.member("solver", solver, "find_slater_point", SOLVERS)
+    own, length, _ = in_own_units(problem)
     x, s = cp.Variable(problem.n_states), cp.Variable()
-    box, values = _box_and_values(problem, x)
+    box, values = _box_and_values(own, x)
     program = cp.Problem(cp.Minimize(s), box + [value <= s for value in values])
-    _run(program, solver, "the search for a Slater point")
-    found = np.asarray(x.value)
+    first_success(solver, lambda name: _run(program, name, "the Slater point"))
+    found = length * np.asarray(x.value)
     point: FloatArray = np.clip(found, problem.lower, problem.upper)
-    at = constraints(problem, point)
-    worst = int(np.argmax(at))
-    if at[worst] >= -SLATER_MARGIN or not is_slater_point(problem, point):
-        kind = "infeasible" if at[worst] > SLATER_MARGIN else "without a Slater point"
+    sizes = constraints(own, point / length)
+    worst = int(np.argmax(sizes))
+    if sizes[worst] >= -SLATER_MARGIN or not is_slater_point(problem, point):
+        none = sizes[worst] > SLATER_MARGIN
+        kind = "infeasible" if none else "without a Slater point"
         raise ValueError(
             f"Problem 0 is {kind}: the largest of its constraints is at least "
-            f"{at[worst]:.6g} everywhere in the box (constraint {worst} at the best "
-            "point), where Assumption 2 wants a point with all of them below 0."
+            f"{constraints(problem, point)[worst]:.6g} everywhere in the box "
+            f"(constraint {worst} at the best point), where Assumption 2 wants a point "
+            "with all of them below 0."
         )
     return point
 
 
 def solve_convex(
-    problem: Problem, *, alpha: float = 0.0, solver: str = "CLARABEL"
+    problem: Problem, *, alpha: float = 0.0, solver: str | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Return states and multipliers as a convex solver gives them, unpolished.
 
@@ -155,8 +179,9 @@ def solve_convex(
         The instance.
     alpha : float
         Weight of the regularisation, zero or greater.
-    solver : {"CLARABEL", "SCS"}
-        Interior-point method, or operator splitting.
+    solver : {"CLARABEL", "SCS"}, optional
+        Interior-point method, or operator splitting; by default the first, and the
+        second where that fails.
 
     Returns
     -------
@@ -170,7 +195,7 @@ def solve_convex(
     ValueError
         If the problem is infeasible, or `solver` is another word.
     RuntimeError
-        If the solver's status is not 'optimal'.
+        If the status of no solver is 'optimal'.
 
     Examples
     --------
@@ -182,17 +207,23 @@ def solve_convex(
     where = "solve_convex"
     check.instance("problem", problem, where, Problem)
     alpha = limits.nonnegative("alpha", alpha, where)
-    check.member("solver", solver, where, SOLVERS)
+    if solver is not None:
+        check.member("solver", solver, where, SOLVERS)
+    # The regularisation adds states and multipliers: it is about the units as given.
+    own, length, prices = problem, 1.0, np.ones(problem.n_constraints)
+    if alpha == 0.0:
+        own, length, prices = in_own_units(problem)
     x = cp.Variable(problem.n_states)
-    box, values = _box_and_values(problem, x)
-    roots = np.sqrt(problem.coordinate_weights)
-    cost = 0.5 * cp.sum_squares(cp.multiply(roots, x - problem.targets))
+    box, values = _box_and_values(own, x)
+    roots = np.sqrt(own.coordinate_weights)
+    cost = 0.5 * cp.sum_squares(cp.multiply(roots, x - own.targets))
     excess: Any = np.zeros(problem.n_constraints)
     if alpha > 0.0:
         slack = cp.Variable(problem.n_constraints)
         cost = cost + 0.5 * alpha * (cp.sum_squares(x) + cp.sum_squares(slack))
         excess = alpha * slack
     coupling = [value <= excess[j] for j, value in enumerate(values)]
-    _run(cp.Problem(cp.Minimize(cost), box + coupling), solver, "Problem 0")
+    program = cp.Problem(cp.Minimize(cost), box + coupling)
+    first_success(solver, lambda name: _run(program, name, "Problem 0"))
     mu = np.concatenate([np.ravel(one.dual_value) for one in coupling])
-    return np.asarray(x.value, dtype=np.float64), mu
+    return length * np.asarray(x.value, dtype=np.float64), prices * mu

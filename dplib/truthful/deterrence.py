@@ -21,6 +21,10 @@ steps of the privacy spent, :math:`\epsilon D / B` in all: it is linear in the s
 Given the transcript agent i's *true* states are the same in both runs, and
 :math:`h \ge 0` is a function of them.
 
+It is attained: report a point D below an honest 0, get the report back with Laplace
+noise, follow it to the nearest point of [0, 1], and pay :math:`x^2/2`. (Above 0 the
+density of the reply is smaller by exactly :math:`e^{-\epsilon D/B}`.)
+
 It needs no diameter and no Lipschitz constant of f_i, and tends to 0 with
 :math:`\epsilon D`. For a lie that goes on forever it says that the gain is at most the
 whole cost, which is true of anything. Joint privacy, which leaves the reply to agent i

@@ -12,13 +12,15 @@ when it is truthful minus the one when it lies. With a Slater point
    \rho_i = \min\{K_i D_i,\ 2\lambda_i\}.
 
 Lemma 7: :math:`f_i \le \lambda_i` on X_i. Lemma 8: two values of f_i differ by at most
-:math:`\rho_i` (true where :math:`f_i \ge -\lambda_i`, and the costs here are
-:math:`\ge 0`). Theorem 3: the gain is at most :math:`\beta`, printed as
-:math:`2 \max_i \rho_i + \epsilon\lambda_i`.
+:math:`\rho_i`. Theorem 3: the gain is at most :math:`\beta`, printed as
+:math:`2 \max_i \rho_i + \epsilon\lambda_i`. Lemma 8 and Theorem 3 are true where costs
+are :math:`\ge 0`, as they are here; the cost x - 1000 on [0, 1] makes :math:`\rho_i`
+and :math:`\beta` negative.
 
 Two remarks. Both runs take their values in the range of f_i over X_i, so no gain,
-private or not, exceeds its width, which is at most :math:`\rho_i` (`objective_range`).
-And a gain never exceeds the truthful cost less the least value of f_i.
+private or not, exceeds its width, which is at most :math:`K_i D_i`, whatever the sign
+of the cost (`objective_range`). And a gain never exceeds the truthful cost less the
+least value of f_i.
 
 `dplib.truthful.deterrence` has a bound that does use privacy.
 """

@@ -267,12 +267,14 @@ def calibrated_factors(
     17/6
     """
     check.instance("problem", problem, "calibrated_factors", Problem)
-    K, L = constraint_lipschitz(problem), influence(problem)
+    K, L = constraint_lipschitz(problem, method="safe"), influence(problem)
     rows = L.max(axis=1)
     factors = []
     for i in range(problem.n_agents):
-        factor = Fraction(K[i]) / Fraction(K.max()) if K[i] > 0.0 else Fraction(0)
-        for j in receiving_agents(problem, i=i, receivers=receivers):
+        agents = receiving_agents(problem, i=i, receivers=receivers)
+        heard = len(agents) > 0 and K[i] > 0.0  # prices are heard in messages only
+        factor = Fraction(K[i]) / Fraction(K.max()) if heard else Fraction(0)
+        for j in agents:
             if L[j, i] > 0.0:
                 factor += Fraction(L[j, i]) / Fraction(rows[j])
         factors.append(factor)

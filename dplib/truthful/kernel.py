@@ -33,6 +33,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from dplib.compiled import CACHE
+
 __all__ = [
     "BITS",
     "CONSTANT",
@@ -92,7 +94,7 @@ class Replicas(NamedTuple):
     budget: FloatArray  # (R, N): 1-norm that the lie may use up, or infinity
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def _onto_multipliers(v: FloatArray, radius: float) -> bool:
     """Project v onto M in place; tell whether the bound on the sum acted."""
     m = v.size
@@ -117,7 +119,7 @@ def _onto_multipliers(v: FloatArray, radius: float) -> bool:
     return True
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def _draw(
     rng: np.random.Generator, scale: FloatArray, words: IntArray, noise: FloatArray
 ) -> None:
@@ -133,7 +135,7 @@ def _draw(
             bits >>= 1
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def _report(
     starts: IntArray,
     shown: FloatArray,
@@ -160,7 +162,7 @@ def _report(
             reported[c] += share * (shown[r, c] - reported[c])
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def _pretend(
     rows: Rows,
     replicas: Replicas,
@@ -178,7 +180,7 @@ def _pretend(
         replicas.shown[r, c] = min(max(y, rows.lower[c]), rows.upper[c])
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=CACHE)
 def advance(
     rng: np.random.Generator,
     rows: Rows,

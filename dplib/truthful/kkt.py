@@ -28,6 +28,18 @@ that zero satisfies the optimality conditions, which in a convex problem make it
 saddle point; G' being regular it is the only one. So :math:`\rho` bounds the
 2-norm error of (x, mu) jointly. Quantities that enter are computed in floating
 point, their own relative error (about 1e-13) not being accounted for.
+
+Ties. Rounding cannot tell which side of zero a force is on that is zero: that of a
+target on the edge of its box, or of a constraint that just holds at no price. Held
+coordinates and inactive constraints may then be wrong by small amounts :math:`t_x` and
+:math:`t_\mu`, so that the zero is the saddle point of a problem whose forces are
+shifted by these. Let w be the least weight (plus :math:`\alpha`), W the largest, and
+:math:`\sigma` the smallest singular value of the rows of J that are active or tied, in
+the free coordinates. The forces are monotone, so the states of the two saddle points
+are at most :math:`\delta = (|t_x| + \kappa|t_\mu|)/w` apart, and the equations of the
+free coordinates put the multipliers within :math:`\kappa\delta`, where
+:math:`\kappa = 2(W + q(|\mu| + \rho))/\sigma` and :math:`q^2 = \sum_j \|Q_j\|_2^2`,
+as long as :math:`q(\rho + \delta) \le \sigma/2`. That is added to :math:`\rho`.
 """
 
 from __future__ import annotations
@@ -50,6 +62,8 @@ __all__ = ["forces", "residual", "polish", "certify"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+TIE = 1e-13  # forces and prices below it count as zero
 
 
 def forces(
@@ -117,12 +131,12 @@ def _split(
 ) -> tuple[BoolArray, BoolArray, BoolArray]:
     """Read off which constraints are active and which bounds hold.
 
-    The projections of the equations decide, so no tolerance is needed.
+    The projections of the equations decide; a tie is held, or inactive.
     """
     in_x, in_mu = forces(problem, x, mu, alpha)
-    at_lower = x - in_x <= problem.lower
-    at_upper = (x - in_x >= problem.upper) & ~at_lower
-    return mu + in_mu > 0.0, at_lower, at_upper
+    at_lower = x - in_x <= problem.lower + TIE
+    at_upper = (x - in_x >= problem.upper - TIE) & ~at_lower
+    return mu + in_mu > TIE, at_lower, at_upper
 
 
 def _kkt_matrix(
@@ -239,6 +253,21 @@ def _rounding(
     return (n + m + 8) * unit * in_x + tiny, (2 * n + 8) * unit * in_mu + tiny
 
 
+def smallest_singular_value(rows: FloatArray) -> float:
+    """Return it for the rows as vectors: 0 if they are too many, infinite if none.
+
+    Examples
+    --------
+    >>> smallest_singular_value(np.ones((2, 1)))
+    0.0
+    """
+    if len(rows) == 0:
+        return np.inf
+    if rows.shape[0] > rows.shape[1]:  # svd returns fewer values
+        return 0.0
+    return float(np.linalg.svd(rows, compute_uv=False)[-1])
+
+
 def certify(
     problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
 ) -> tuple[float, BoolArray, BoolArray]:
@@ -268,8 +297,8 @@ def certify(
     ------
     RuntimeError
         If the theorem's conditions are not met: dependent active constraints, a
-        point too far off, or a degenerate active set; or if the problem's
-        numbers are so small that they underflow.
+        point too far off, or a tie that an agent without weight makes undecidable;
+        or if the problem's numbers are so small that they underflow.
     """
     where = "certify"
     check.instance("problem", problem, where, Problem)
@@ -318,24 +347,44 @@ def certify(
     # Over the ball no inequality may change sign. A force is linear plus at most
     # omega rho^2 / 2; g_j and its gradient likewise.
     whole = _kkt_matrix(problem, x, mu, alpha, np.ones_like(free), np.ones_like(active))
-    change = float(np.linalg.norm(whole, ord=2)) * rho + 0.5 * omega * rho * rho
+    steep = float(np.linalg.norm(whole, ord=2))
     pinned = problem.lower == problem.upper
     inward = np.where(at_lower, in_x, -in_x)
-    strict = {
-        "a constraint at zero has multiplier zero": np.concatenate(
-            (-in_mu[~active] - slack_mu[~active] - change, mu[active] - rho)
-        ),
-        "a bound holds a coordinate with no force": (inward - slack_x - change)[
-            ~free & ~pinned
-        ],
-        "a free coordinate is on its bound": np.concatenate(
-            ((x - problem.lower)[free] - rho, (problem.upper - x)[free] - rho)
-        ),
-    }
-    for reason, margins in strict.items():
-        if margins.size and margins.min() <= 0.0:
+    change = steep * rho + 0.5 * omega * rho * rho
+    wrong_x = np.where(free | pinned, 0.0, slack_x + change - inward)
+    wrong_mu = np.where(active, 0.0, in_mu + slack_mu + change)
+    tied_x, tied_mu = wrong_x > 0.0, wrong_mu > 0.0
+    if tied_x.any() or tied_mu.any():
+        rows = jacobian(problem, x)[active | tied_mu][:, free]
+        sigma = smallest_singular_value(rows)
+        lightest, heaviest = (
+            problem.weights.min() + alpha,
+            problem.weights.max() + alpha,
+        )
+        q, price = math.hypot(*norms), float(np.linalg.norm(mu)) + rho
+        kappa = 2.0 * (heaviest + q * price) / sigma if sigma else np.inf
+        sizes = np.linalg.norm(wrong_x[tied_x]), np.linalg.norm(wrong_mu[tied_mu])
+        delta = (sizes[0] + kappa * sizes[1]) / lightest if lightest else np.inf
+        if not q * (rho + delta) <= 0.5 * sigma:
             raise RuntimeError(
-                f"The saddle point cannot be certified: {reason} (to within "
-                f"{margins.min():.3g}), a degenerate case that rounding cannot tell."
+                "The saddle point cannot be certified: a force on it is zero to "
+                "rounding, and its active constraints are linearly dependent, or some "
+                "agent has no weight."
             )
+        rho += delta * math.hypot(1.0, kappa)
+        change = steep * rho + 0.5 * omega * rho * rho
+    sure = np.concatenate(
+        (
+            (-in_mu - slack_mu - change)[~active & ~tied_mu],
+            (inward - slack_x - change)[~free & ~pinned & ~tied_x],
+            (x - problem.lower)[free] - rho,
+            (problem.upper - x)[free] - rho,
+            mu[active] - rho,
+        )
+    )
+    if sure.size and sure.min() <= 0.0:
+        raise RuntimeError(
+            "The saddle point cannot be certified: rounding cannot tell which bounds "
+            f"and constraints hold it (to within {sure.min():.3g})."
+        )
     return float(rho), active, at_lower | at_upper

@@ -11,6 +11,7 @@ what is found is a lower bound, the ceiling an upper bound.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -105,9 +106,14 @@ def opposite_corner(problem: Problem, i: int) -> FloatArray:
 
 
 def lie_map(
-    problem: Problem, i: int, reports: ArrayLike, *, truth: SaddlePoint | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Return the gains of many constant lies of one agent.
+    problem: Problem,
+    i: int,
+    reports: ArrayLike,
+    *,
+    radius: float = math.inf,
+    truth: SaddlePoint | None = None,
+) -> list[Equilibrium | None]:
+    """Return where many constant lies of one agent lead.
 
     Each saddle point is sought by Newton's method from the one before, and by
     `saddle_point` where that fails, so neighbours should follow each other.
@@ -120,15 +126,14 @@ def lie_map(
         Agent that lies, 0 to N - 1.
     reports : array_like, shape (r, n_i)
         Reports, points of X_i.
-    truth : SaddlePoint, optional
-        ``saddle_point(problem)``, where it has been computed already.
+    radius, truth
+        As for `dplib.truthful.lies.constant_lie`.
 
     Returns
     -------
-    gains : numpy.ndarray, shape (r,)
-        Gain of agent i; not-a-number where no equilibrium could be certified.
-    others : numpy.ndarray, shape (r,)
-        Gain of all other agents together.
+    list of Equilibrium or None
+        One a report; None where no equilibrium could be certified, or its prices
+        are not in M.
 
     Raises
     ------
@@ -138,9 +143,9 @@ def lie_map(
     Examples
     --------
     >>> from dplib.truthful.problem import hale_egerstedt
-    >>> gains, _ = lie_map(hale_egerstedt(), 5, [[10, 10], [-10, -10]])
-    >>> gains.round(3)
-    array([-302.986,   97.014])
+    >>> found = lie_map(hale_egerstedt(), 5, [[10, 10], [-10, -10]])
+    >>> [round(one.gain, 3) for one in found]
+    [-302.986, 97.014]
     """
     check.instance("problem", problem, "lie_map", Problem)
     if truth is not None:
@@ -148,19 +153,19 @@ def lie_map(
     i = check.integer("i", i, "lie_map", low=0, high=problem.n_agents - 1)
     wanted = check.array("reports", reports, "lie_map", shape=(None, problem.dims[i]))
     truth = saddle_point(problem) if truth is None else truth
-    gains, others = np.full(len(wanted), np.nan), np.full(len(wanted), np.nan)
+    found: list[Equilibrium | None] = []
     x, mu = truth.x, truth.multipliers
-    for row, report in enumerate(wanted):
+    for report in wanted:
+        one = None
         try:
             x, mu, error = pinned_saddle(problem, i, report, x, mu)
-        except RuntimeError:  # degenerate
-            continue
+            one = equilibrium(problem, i, truth, x, mu, error, radius=radius)
+        except RuntimeError:  # degenerate, or prices outside M
+            pass
         except ValueError:  # without Slater point
             pinned(problem, i, report)  # a report outside the box is no such case
-            continue
-        one = equilibrium(problem, i, truth, x, mu, error)
-        gains[row], others[row] = one.gain, one.others_gain
-    return gains, others
+        found.append(one)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +189,12 @@ class BestLie:
 
 
 def best_constant_lie(
-    problem: Problem, i: int, *, points: int = 9, truth: SaddlePoint | None = None
+    problem: Problem,
+    i: int,
+    *,
+    points: int = 9,
+    radius: float = math.inf,
+    truth: SaddlePoint | None = None,
 ) -> BestLie:
     """Return the best constant lie of agent i, with a certificate.
 
@@ -198,8 +208,9 @@ def best_constant_lie(
         Points of the grid along each coordinate, 3 or more; used only if the
         candidates do not reach the ceiling. Five refinements follow, each around
         the best point so far with half the spacing.
-    truth : SaddlePoint, optional
-        ``saddle_point(problem)``, where it has been computed already.
+    radius, truth
+        As for `dplib.truthful.lies.constant_lie`; lies whose prices are not in M
+        are not counted.
 
     Returns
     -------
@@ -234,8 +245,8 @@ def best_constant_lie(
     # A hair towards the truth: on its own constraint there is no Slater point.
     for report in (calm, calm + 1e-3 * (here - calm), opposite_corner(problem, i)):
         try:
-            one = constant_lie(problem, i, report, truth=truth)
-        except (RuntimeError, ValueError):  # degenerate, or no Slater point
+            one = constant_lie(problem, i, report, radius=radius, truth=truth)
+        except (RuntimeError, ValueError):  # degenerate, outside M, no Slater point
             continue
         if best is None or one.gain > best.gain:
             best = one
@@ -246,12 +257,9 @@ def best_constant_lie(
     spacing = (upper - lower) / (points - 1)
     for _ in range(6):
         grid = np.array(list(product(*axes)))
-        gains, _ = lie_map(problem, i, grid, truth=truth)
-        if not np.all(np.isnan(gains)):
-            report = grid[int(np.nanargmax(gains))]
-            one = constant_lie(problem, i, report, truth=truth)
-            if best is None or one.gain > best.gain:
-                best = one
+        for found in lie_map(problem, i, grid, radius=radius, truth=truth):
+            if found and (best is None or found.gain > best.gain):
+                best = found
         if best is None:
             break
         spacing = spacing / 2.0
@@ -261,7 +269,7 @@ def best_constant_lie(
         ]
     if best is None:
         raise RuntimeError(
-            f"No constant lie of agent {i} could be certified: all are degenerate, or "
-            "leave the others no Slater point."
+            f"No constant lie of agent {i} could be certified: all are degenerate, "
+            "leave the others no Slater point, or lead to prices outside M."
         )
     return BestLie(best, ceiling, best.gain >= ceiling - 2.0 * best.bound)

@@ -12,6 +12,10 @@ V_i at y (an envelope theorem), and the true state goes where
 
 .. math:: x_i = \Pi_{X_i}[t_i - q_i / w_i].
 
+The prices of the algorithm stay in the set M of Lemma 1, whose radius bounds their sum.
+All this holds as long as M contains :math:`\mu`, which the parameter `radius` checks;
+where it does not, the algorithm ends elsewhere, at prices that M cuts off.
+
 Three consequences.
 
 1. No lie gains more than the truthful cost less :math:`\min f_i`.
@@ -29,6 +33,7 @@ on the error of the gain, from that of the saddle points (`dplib.truthful.kkt`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,6 +46,7 @@ from dplib.truthful.problem import (
     agent,
     agent_objectives,
     constraints,
+    in_own_units,
     jacobian,
 )
 from dplib.truthful.saddle import SaddlePoint, saddle_point
@@ -151,8 +157,7 @@ def pinned_saddle(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the saddle point of the pinned problem, and a bound on its error.
 
-    By Newton's method from (x, mu); by `saddle_point`, with one solver and then the
-    other, where that fails.
+    By Newton's method from (x, mu), and by `saddle_point` where that fails.
 
     Parameters
     ----------
@@ -188,17 +193,15 @@ def pinned_saddle(
     mine = agent(problem, i)
     start = limits.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
     start[mine] = still.lower[mine]
+    mu = limits.array("mu", mu, "pinned_saddle", shape=(problem.n_constraints,))
+    own, length, prices = in_own_units(still)
     try:
-        x, mu, _ = polish(still, start, mu, 0.0, TOLERANCE)
-        error, _, _ = certify(still, x, mu, 0.0)
-        return x, mu, error
+        x, mu, _ = polish(own, start / length, mu / prices, 0.0, TOLERANCE)
+        error, _, _ = certify(own, x, mu, 0.0)
+        return length * x, prices * mu, error * max(length, prices.max())
     except RuntimeError:
-        pass
-    try:
         found = saddle_point(still, tolerance=TOLERANCE)
-    except RuntimeError:  # one solver may give up where the other does not
-        found = saddle_point(still, solver="SCS", tolerance=TOLERANCE)
-    return found.x, found.multipliers, found.bound
+        return found.x, found.multipliers, found.bound
 
 
 def _respond(
@@ -239,7 +242,12 @@ def _own_error(
 
 
 def constant_lie(
-    problem: Problem, i: int, report: ArrayLike, *, truth: SaddlePoint | None = None
+    problem: Problem,
+    i: int,
+    report: ArrayLike,
+    *,
+    radius: float = math.inf,
+    truth: SaddlePoint | None = None,
 ) -> Equilibrium:
     """Return where the algorithm ends if agent i reports the same at every step.
 
@@ -251,6 +259,9 @@ def constant_lie(
         Agent that lies, 0 to N - 1.
     report : array_like, shape (n_i,)
         What it reports, a point of X_i.
+    radius : float
+        That of M (`dplib.truthful.constants.multiplier_radius`), if the prices
+        are kept in it; infinite by default.
     truth : SaddlePoint, optional
         ``saddle_point(problem)``, where it has been computed already.
 
@@ -265,7 +276,7 @@ def constant_lie(
         If a parameter is not as above, or the report leaves the others no way to
         meet the constraints strictly.
     RuntimeError
-        If an equilibrium could not be certified.
+        If an equilibrium could not be certified, or its prices are not in M.
 
     Examples
     --------
@@ -282,7 +293,7 @@ def constant_lie(
         check.instance("truth", truth, "constant_lie", SaddlePoint)
     truth = saddle_point(problem) if truth is None else truth
     x, mu, error = pinned_saddle(problem, i, report, truth.x, truth.multipliers)
-    return equilibrium(problem, i, truth, x, mu, error)
+    return equilibrium(problem, i, truth, x, mu, error, radius=radius)
 
 
 def equilibrium(
@@ -292,6 +303,8 @@ def equilibrium(
     reported: FloatArray,
     mu: FloatArray,
     error: float,
+    *,
+    radius: float = math.inf,
 ) -> Equilibrium:
     """Return what follows from a saddle point of the pinned problem.
 
@@ -309,11 +322,18 @@ def equilibrium(
         Its multipliers.
     error : float
         Bound on the 2-norm error of both together.
+    radius : float
+        As for `constant_lie`.
 
     Returns
     -------
     Equilibrium
         See there.
+
+    Raises
+    ------
+    RuntimeError
+        If the multipliers add up to more than `radius`.
     """
     check.instance("problem", problem, "equilibrium", Problem)
     where = "equilibrium"
@@ -321,6 +341,11 @@ def equilibrium(
     reported = limits.array("reported", reported, where, shape=(problem.n_states,))
     mu = limits.array("mu", mu, where, shape=(problem.n_constraints,))
     error = limits.nonnegative("error", error, where)
+    if mu.sum() + math.sqrt(mu.size) * error > radius:
+        raise RuntimeError(
+            f"The prices for this report of agent {i} add up to {mu.sum():.6g}, more "
+            f"than M allows ({radius:.6g}): the algorithm does not end there."
+        )
     mine = agent(problem, i)
     report = reported[mine].copy()
     q, own = _respond(problem, i, reported, mu)

@@ -44,6 +44,7 @@ __all__ = [
     "lagrangian",
     "lagrangian_gradient",
     "lagrangian_hessian",
+    "in_own_units",
     "is_slater_point",
     "pairwise_constraint",
     "hale_egerstedt",
@@ -364,6 +365,59 @@ def lagrangian_hessian(problem: Problem, mu: ArrayLike) -> FloatArray:
     mu = _multipliers(problem, mu, "lagrangian_hessian")
     hessian = np.diag(problem.coordinate_weights) + np.tensordot(mu, problem.Q, 1)
     return np.asarray(hessian)
+
+
+def in_own_units(problem: Problem) -> tuple[Problem, float, FloatArray]:
+    """Return the problem in units in which its numbers are near 1, and the units.
+
+    The unit of length is the size of the targets (or of the narrowest constraint, if
+    that is larger), that of cost what the largest weight makes of it, and each
+    constraint has its own. All are powers of two, so that nothing is rounded.
+
+    Returns
+    -------
+    own : Problem
+        The same problem in other units.
+    length : float
+        States of `problem` are those of `own` times this.
+    prices : numpy.ndarray, shape (m,)
+        Multipliers of `problem` are those of `own` times these.
+
+    Examples
+    --------
+    >>> own, length, prices = in_own_units(hale_egerstedt())
+    >>> own.targets[:2], length, prices
+    (array([ 0.75, -0.5 ]), 8.0, array([2., 4., 4., 2.]))
+    """
+    check.instance("problem", problem, "in_own_units", Problem)
+    slope = np.abs(problem.a).max(axis=1)
+    curve, c = np.abs(problem.Q).max(axis=(1, 2)), np.abs(problem.c)
+    bent = curve > 0.0
+    radius = np.sqrt(c[bent] / curve[bent]).min() if bent.any() else 0.0
+    length = _power_of_two(max(np.abs(problem.targets).max(), radius))
+    weight = _power_of_two(problem.weights.max())
+    Q, a = length * length * problem.Q, length * problem.a
+    # How steep a constraint is where it is zero.
+    steep = length * (np.sqrt(c * curve) + slope)
+    rows = _power_of_two(np.where(steep > 0.0, steep, c))
+    own = Problem(
+        problem.dims,
+        problem.lower / length,
+        problem.upper / length,
+        problem.targets / length,
+        Q / rows[:, None, None],
+        a / rows[:, None],
+        problem.c / rows,
+        problem.weights / weight,
+    )
+    return own, float(length), weight * length * length / rows
+
+
+def _power_of_two(size: ArrayLike) -> FloatArray:
+    """Return the largest power of two up to each size, and 1 for a size of 0."""
+    given = np.asarray(size, dtype=np.float64)
+    clipped = np.clip(given, 1e-30, 1e30)
+    return np.asarray(np.exp2(np.floor(np.log2(np.where(given > 0.0, clipped, 1.0)))))
 
 
 def is_slater_point(problem: Problem, x: ArrayLike) -> bool:

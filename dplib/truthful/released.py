@@ -219,10 +219,11 @@ def two_step_loss(
     """
     check.instance("problem", problem, "two_step_loss", Problem)
     check.instance("scales", scales, "two_step_loss", NoiseScales)
-    seen = [
-        noise_support(problem, shape)[:, agent(problem, j)].any(axis=1)
-        for j in receiving_agents(problem, i=i, receivers=receivers)
-    ]
+    agents = receiving_agents(problem, i=i, receivers=receivers)
+    if not agents:
+        return 0.0
+    support = noise_support(problem, shape)
+    seen = [support[:, agent(problem, j)].any(axis=1) for j in agents]
     if not np.all(np.any(seen, axis=0)):
         must = "a set of agents that together see every price"
         check.fail("receivers", "two_step_loss", must, receivers)
@@ -272,10 +273,11 @@ def worst_gradient_loss(
 ) -> Witness:
     """Return the worst step of agent i with known prices, of those that are tried.
 
-    Tried: one coordinate of agent i moves by B (or its box's side, if that is
-    less), away from `far_apart`; prices 0 or 1 in all patterns. For full noise
-    nothing is worse (the loss is convex in the move, and in the prices between
-    0 and their largest); for structural noise it is a lower bound.
+    Tried: one coordinate of agent i moves by B, away from `far_apart` (if its box's
+    side is less, the next ones move by the rest); prices 0 or 1 in all patterns. For
+    full noise and sides of at least B nothing is worse (the loss is convex in the
+    move, and in the prices between 0 and their largest); otherwise it is a lower
+    bound.
 
     Parameters
     ----------
@@ -470,8 +472,11 @@ def _worst(
     best = Witness(0.0, x, x, np.zeros(m))
     mine = agent(problem, i)
     for d in range(mine.start, mine.stop):
-        moved = x.copy()
-        moved[d] -= min(B, problem.upper[d] - problem.lower[d])
+        moved, left = x.copy(), B
+        for c in (*range(d, mine.stop), *range(mine.start, d)):
+            side = min(left, problem.upper[c] - problem.lower[c])
+            moved[c] -= side
+            left -= side
         for pattern in itertools.product((0.0, 1.0), repeat=m):
             mu = np.array(pattern)
             value = loss(x, moved, mu)

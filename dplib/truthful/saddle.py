@@ -11,20 +11,34 @@ Update (2) tracks at each step.
 Method. A convex solver (`dplib.truthful.convex`) gives a start; its answer is good to
 six or seven digits and is never the result. Newton's method on the optimality
 conditions then reaches rounding error, and the Newton-Kantorovich theorem bounds
-what is left (`dplib.truthful.kkt`, where the bound is explained).
+what is left (`dplib.truthful.kkt`, where the bound is explained). All this happens in
+the problem's own units (`dplib.truthful.problem.in_own_units`), so that those in which
+it is given do not matter. Of constraints that are multiples of each other one is kept;
+the least-norm multipliers share its price.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplib import check, limits
-from dplib.truthful.convex import SOLVERS, find_slater_point, solve_convex
-from dplib.truthful.kkt import certify, forces, polish, residual
-from dplib.truthful.problem import Problem, jacobian, objective
+from dplib.truthful.convex import (
+    SOLVERS,
+    find_slater_point,
+    first_success,
+    solve_convex,
+)
+from dplib.truthful.kkt import (
+    certify,
+    forces,
+    polish,
+    residual,
+    smallest_singular_value,
+)
+from dplib.truthful.problem import Problem, in_own_units, jacobian, objective
 
 __all__ = [
     "SaddlePoint",
@@ -95,19 +109,46 @@ class SaddlePoint:
     converged: bool
 
 
-def _finish(
+def _without_multiples(problem: Problem) -> tuple[Problem, FloatArray]:
+    """Return the problem with one constraint of each direction, and a matrix.
+
+    It takes its multipliers to the least-norm ones of all constraints.
+    """
+    rows = np.column_stack(
+        [problem.Q.reshape(len(problem.c), -1), problem.a, problem.c]
+    )
+    sizes = np.abs(rows).max(axis=1)
+    _, first, which = np.unique(
+        rows / sizes[:, None], axis=0, return_index=True, return_inverse=True
+    )
+    kept = np.sort(first)
+    ratios = sizes[:, None] / sizes[kept] * (first[which][:, None] == kept)
+    few = replace(problem, Q=problem.Q[kept], a=problem.a[kept], c=problem.c[kept])
+    return few, ratios / (ratios**2).sum(axis=0)
+
+
+def _certified(
     problem: Problem, x: FloatArray, mu: FloatArray, alpha: float, tolerance: float
-) -> SaddlePoint:
-    """Polish, certify, and gather the result."""
+) -> tuple[FloatArray, FloatArray, int, float, BoolArray]:
+    """Polish and certify: states, multipliers, steps, error bound, held coordinates."""
     x, mu, iterations = polish(problem, x, mu, alpha, tolerance)
-    bound, active, at_bound = certify(problem, x, mu, alpha)
+    bound, _, at_bound = certify(problem, x, mu, alpha)
+    return x, mu, iterations, bound, at_bound
+
+
+def _finish(
+    problem: Problem,
+    alpha: float,
+    x: FloatArray,
+    mu: FloatArray,
+    iterations: int,
+    bound: float,
+    at_bound: BoolArray,
+) -> SaddlePoint:
+    """Gather the result."""
+    active = mu > 0.0
     in_x, in_mu = forces(problem, x, mu, alpha)
-    rows = jacobian(problem, x)[active][:, ~at_bound]
-    # More active rows than free columns: dependent, though svd returns fewer values.
-    licq = np.inf
-    if len(rows):
-        short = rows.shape[0] > rows.shape[1]
-        licq = 0.0 if short else float(np.linalg.svd(rows, compute_uv=False)[-1])
+    licq = smallest_singular_value(jacobian(problem, x)[active][:, ~at_bound])
     step = x - np.clip(x - in_x, problem.lower, problem.upper)
     for one in (x, mu, active, at_bound):
         one.flags.writeable = False
@@ -130,21 +171,21 @@ def _finish(
 
 
 def saddle_point(
-    problem: Problem, *, solver: str = "CLARABEL", tolerance: float = 1e-12
+    problem: Problem, *, solver: str | None = None, tolerance: float = 1e-12
 ) -> SaddlePoint:
     """Return the saddle point of Problem 0: optimal states and multipliers.
 
     Parameters
     ----------
     problem : Problem
-        The instance; Assumption 2 is checked first. Choose units in which its
-        numbers are neither tiny nor huge (up to thousands is safe).
-    solver : {"CLARABEL", "SCS"}
-        Convex solver that supplies the start.
+        The instance, in any units; Assumption 2 is checked first.
+    solver : {"CLARABEL", "SCS"}, optional
+        Convex solver that supplies the start; by default the first, and the second
+        where that fails.
     tolerance : float
-        Largest residual accepted after polishing, greater than zero. Where the
-        problem's numbers are so large that the residual's own rounding error
-        (bounded, and part of the error bound) exceeds it, that counts instead.
+        Largest residual accepted after polishing, in the problem's own units,
+        greater than zero; or the rounding error of the residual itself (bounded, and
+        part of the error bound) where that is larger.
 
     Returns
     -------
@@ -157,8 +198,7 @@ def saddle_point(
         If the problem is infeasible or has no Slater point.
     RuntimeError
         If the solver's status is not 'optimal', Newton's method does not reach
-        the tolerance, or the point cannot be certified because it is
-        degenerate.
+        the tolerance, or the point cannot be certified.
 
     Examples
     --------
@@ -172,10 +212,20 @@ def saddle_point(
     where = "saddle_point"
     check.instance("problem", problem, where, Problem)
     tolerance = check.positive("tolerance", tolerance, where)
-    check.member("solver", solver, where, SOLVERS)
+    if solver is not None:
+        check.member("solver", solver, where, SOLVERS)
     find_slater_point(problem)
-    x, mu = solve_convex(problem, solver=solver)
-    return _finish(problem, x, np.maximum(mu, 0.0), 0.0, tolerance)
+    few, shares = _without_multiples(problem)
+    own, length, prices = in_own_units(few)
+
+    def solve(name: str) -> tuple[FloatArray, FloatArray, int, float, BoolArray]:
+        x, mu = solve_convex(own, solver=name)
+        return _certified(own, x, np.maximum(mu, 0.0), 0.0, tolerance)
+
+    x, mu, iterations, bound, at_bound = first_success(solver, solve)
+    shares = shares * prices
+    bound *= max(length, float(np.linalg.norm(shares, axis=0).max()))
+    return _finish(problem, 0.0, length * x, shares @ mu, iterations, bound, at_bound)
 
 
 def regularised_saddle_point(
@@ -235,8 +285,10 @@ def regularised_saddle_point(
         check.instance("start", start, where, SaddlePoint)
         mu = np.maximum(start.multipliers, 0.0)
         try:
-            return _finish(problem, start.x, mu, alpha, tolerance)
+            found = _certified(problem, start.x, mu, alpha, tolerance)
+            return _finish(problem, alpha, *found)
         except RuntimeError:
             pass  # the start is too far off for Newton's method: do without it
     x, mu = solve_convex(problem, alpha=alpha)
-    return _finish(problem, x, np.maximum(mu, 0.0), alpha, tolerance)
+    found = _certified(problem, x, np.maximum(mu, 0.0), alpha, tolerance)
+    return _finish(problem, alpha, *found)

@@ -9,6 +9,7 @@ Whether stored outputs are what the code gives is nbval's question, not theirs.
 from __future__ import annotations
 
 import ast
+import datetime
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from typing import Any
 
 import nbformat
 import yaml
+from code_guards import checks, randomness
 
 from dplib import claims, figures, ledger, notebooks, sweep
 
@@ -25,6 +27,7 @@ Guard = Callable[[Path], list[str]]
 BUDGET_NOTEBOOK = 90.0  # CPU seconds
 BUDGET_CHAPTER = 450.0
 WIDTH = 80
+WIDEST = 0.1  # tolerance of a printed number, relative
 
 _FOLDERS = (
     "home|root|work|workspace|Users|tmp|usr|opt|etc|mnt|media|var|private|srv|data|"
@@ -66,14 +69,6 @@ def _outputs(notebook: Any) -> Iterator[tuple[Any, Any]]:
     for cell in _code(notebook):
         for output in cell.outputs:
             yield cell, output
-
-
-def _trees(notebook: Any) -> Iterator[tuple[Any, ast.Module]]:
-    for cell in _code(notebook):
-        try:
-            yield cell, ast.parse(cell.source)
-        except SyntaxError:
-            continue  # `magics` reports it
 
 
 def pair(source: Path) -> list[str]:
@@ -213,64 +208,6 @@ def machine_paths(text: str) -> list[str]:
     ]
 
 
-def randomness(source: Path) -> list[str]:
-    """Every random number comes from `dplib.rng.stream`, seeded by a parameter."""
-    problems = []
-    for _, tree in _trees(stored(source)):
-        nodes = list(ast.walk(tree))
-        # `generator.random()` is a draw; `np.random`, not called, is the module.
-        drawn = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-        for node in nodes:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                problems += _random_import(node)
-            elif isinstance(node, ast.Attribute):
-                if node.attr == "random" and id(node) not in drawn:
-                    problems.append("a random module: use dplib.rng.stream")
-                if node.attr == "__dict__":
-                    problems.append("__dict__: use dplib.rng.stream")
-            elif isinstance(node, ast.Call):
-                problems += _random_call(node)
-    return problems
-
-
-# Other sources of chance, and ways to reach any module unseen.
-_UNSEEDED = {"random", "secrets", "uuid", "os", "time", "datetime"}
-_INDIRECT = {"importlib", "builtins", "sys"}
-_CALLS = {"default_rng", "RandomState", "getattr", "vars", "eval", "exec"}
-_CALLS |= {"globals", "__import__", "hash", "id"}
-
-
-def _random_import(node: ast.Import | ast.ImportFrom) -> list[str]:
-    names = [alias.name for alias in node.names]
-    module = getattr(node, "module", None) or ""
-    tops = {name.split(".")[0] for name in ([module] if module else names)}
-    found = ["imports a random module: use dplib.rng.stream"]
-    if tops & (_UNSEEDED | _INDIRECT) or "random" in names:
-        return found
-    if any("numpy.random" in name for name in (module, *names)):
-        return found
-    if {"stream", "default_rng", "RandomState"} & set(names):
-        return ["imports a maker of generators by name: use rng.stream"]
-    return []
-
-
-def _random_call(node: ast.Call) -> list[str]:
-    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-    given = {keyword.arg: keyword.value for keyword in node.keywords}
-    state = given.get("random_state")
-    if name == "rvs" and (state is None or isinstance(state, ast.Constant)):
-        return ["scipy's rvs without random_state=rng"]
-    if name in _CALLS:
-        return [f"{name}: not in a notebook; random numbers are rng.stream's"]
-    if name == "stream":
-        seed = node.args[0] if node.args else given.get("seed")
-        parts = [] if seed is None else list(ast.walk(seed))
-        called = [part.func for part in parts if isinstance(part, ast.Call)]
-        if not any(isinstance(p, ast.Name) and p not in called for p in parts):
-            return ["a seed that is no parameter: rng.stream(seed, ...)"]
-    return []
-
-
 def images(source: Path) -> list[str]:
     """Figures are canonical SVG, and each has a name, a caption and alt text."""
     problems = []
@@ -389,6 +326,7 @@ GUARDS: tuple[Guard, ...] = (
     magics,
     paths,
     randomness,
+    checks,
     images,
     verdicts,
     width,
@@ -437,6 +375,10 @@ def book_problems(root: Path) -> list[str]:
                 found.append(
                     f"{claim.id}: its notebook {claim.notebook} does not exist"
                 )
+            if claim.tolerance is not None:
+                numbers = claim.printed or (claim.ours,)
+                if claim.tolerance > WIDEST * max(abs(float(n)) for n in numbers):
+                    found.append(f"{claim.id}: a tolerance over a tenth of the number")
         times = [
             entry.get("cpu_seconds")
             for name, entry in status["notebooks"].items()
@@ -460,8 +402,11 @@ def status_problems(status: Any, names: set[str], lock: Path) -> list[str]:
     ]
     if set(status) != {"date", "machine", "versions", "notebooks"}:
         found.append("book/status.json: date, machine, versions, notebooks, no more")
-    if not re.fullmatch(r"\d{4}-[01]\d-[0-3]\d", str(status["date"])):
-        found.append(f"book/status.json: {status['date']!r} is no date")
+    # Texts, as dates so written have the order of time; somewhere it is tomorrow.
+    latest = str(datetime.date.today() + datetime.timedelta(days=1))
+    date = str(status["date"])
+    if not re.fullmatch(r"\d{4}-[01]\d-[0-3]\d", date) or date > latest:
+        found.append(f"book/status.json: {date!r} is no date of the past")
     if not re.fullmatch(r"\w+ \w+, \d+ cores", str(status["machine"])):
         found.append(f"book/status.json: {status['machine']!r} is no machine")
     versions = status["versions"]

@@ -29,14 +29,7 @@ def _numbered(**counts: int | str) -> list[str]:
 
 INVENTORY = {
     "planning": _numbered(
-        Assumption=2,
-        Definition=3,
-        Problem=4,
-        Example=1,
-        Algorithm=2,
-        Theorem=2,
-        Equation=3,
-        Figure=5,
+        Assumption=2, Definition=3, Algorithm=2, Theorem=2, Equation=3, Figure=5
     ),
     "truthful": [
         "Problem 0",
@@ -54,8 +47,8 @@ INVENTORY = {
     "dpmac": [
         *("Definition 3.1", "Definition 6.1", "Definition B.2", "Proposition 4.1"),
         *("Theorem 5.1", "Theorem 6.1", "Theorem 6.2", "Theorem B.2"),
-        *("Figure 2a", "Figure 2b", "Figure 2c", "Figure 2d"),
-        *_numbered(Assumption=4, Equation=4, Figure=2),
+        *("Figure 2a", "Figure 2b", "Figure 2c", "Figure 2d", "Assumptions 1 to 4"),
+        *_numbered(Equation=4, Figure=2),
         *_numbered(Figure="4-5"),
     ],
     "rewards": _numbered(
@@ -72,9 +65,11 @@ INVENTORY = {
         Example=3,
         Equation=16,
     ),
-    "macroscopic": _numbered(
-        Definition=4, Lemma=1, Proposition=2, Corollary=1, Equation=10, Figure=14
-    ),
+    "macroscopic": [
+        *_numbered(Definition=4, Lemma=1, Proposition=2, Corollary=1, Figure=14),
+        *_numbered(Equation="1-10"),
+        *("Equation 16", "Equation 25", *_numbered(Equation="18-22")),
+    ],
 }
 
 

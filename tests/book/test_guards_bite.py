@@ -4,19 +4,24 @@ One tiny book is executed once. Each test copies it, damages the copy in one
 way, and expects the right guard (by its words) to complain, or nbval to fail.
 """
 
+import ast
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import code_guards
 import guards
 import nbformat
 import pytest
 import tiny_book
 
 from dplib import claims, notebooks
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -201,61 +206,152 @@ def test_absolute_path_in_code(source):
     assert "an absolute path: '/tmp/data.csv" in complaints(source)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import numpy as np\nnp.random.seed(1)",
-        "import numpy as np\nnp.random.default_rng()",
-        "import random",
-        "from numpy.random import normal",
-        "from numpy import random as r",
-        "import numpy.random as r",
-        "from scipy.stats import norm\nnorm.rvs(size=3)",
-        "from scipy.stats import norm\nnorm.rvs(size=3, random_state=None)",
-        "import numpy as np\nr = np.random\nr.seed()",
-        'import numpy as np\ngetattr(np, "ran" + "dom")',
-        "import importlib",
-        "import importlib.util",
-        "import numpy as xp\nxp.random.seed(1)",
-        "import numpy\nfrom numpy import linalg, random",
-        "from dplib.rng import stream as s",
-        "from dplib import rng\nrng.stream(int('3'))",
-        "from dplib import rng\nrng.stream(seed=3)",
-        "import time",
-        "from uuid import uuid4",
-        "import numpy as np\nnp.__dict__['ran' + 'dom']",
-        "import numpy as np\nvars(np)['ran' + 'dom']",
-        "hash('x')",
-        "import os.path",
-        "import os\nos.urandom(3)",
-        "from dplib import rng\nrng.stream(3, 'x')",
-    ],
-)
-def test_unseeded_randomness(source, code):
+def found_in(code, guard):
+    return "\n".join(guard(ast.parse(code)))
+
+
+def test_guards_of_code_see_every_cell(source):
     def change(cells):
-        cell_with(cells, "largest draw").source = code
+        cell_with(cells, "largest draw").source = "import time\ngap = n - n"
 
     edit_cells(source, change)
-    found = "\n".join(guards.randomness(source))
-    assert found
-    assert re.search("use dplib|rvs|not in a notebook|a seed that is|a maker of", found)
+    assert "imports time" in complaints(source)
+    assert "compares with itself: n - n" in complaints(source)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("np.random.seed(1)", "random, handed on"),
+        ("np.random.default_rng()", "default_rng"),
+        ("import random", "not among what"),
+        ("from numpy.random import normal", "use dplib.rng.stream"),
+        ("from numpy import random as r", "use dplib.rng.stream"),
+        ("from numpy import linalg, random", "use dplib.rng.stream"),
+        ("import numpy.random as r", "use dplib.rng.stream"),
+        ("from scipy.stats import *", "and names"),
+        ("r = np.random\nr.seed()", "random, handed on"),
+        ('getattr(np, "ran" + "dom")', "getattr"),
+        ("vars(np)['ran' + 'dom']", "vars"),
+        ("hash('x')", "hash"),
+        ("from dplib.rng import stream as s", "use dplib.rng.stream"),
+        ("rng.stream(int('3'))", "a seed that is no parameter"),
+        ("rng.stream(seed=3)", "a seed that is no parameter"),
+        ("rng.stream(3, 'x')", "a seed that is no parameter"),
+        ("norm.rvs(size=3)", "rvs draws"),
+        ("norm.rvs(size=3, random_state=None)", "rvs draws"),
+        ("stats.monte_carlo_test(x, norm.rvs, f)", "rvs, handed on"),
+        ("qmc.Sobol(2)", "Sobol draws"),
+        ("stats.bootstrap((x,), np.mean, rng=3)", "bootstrap draws"),
+        ("stats.permutation_test((x, y), f)", "permutation_test draws"),
+        ("optimize.differential_evolution(f, b)", "differential_evolution draws"),
+        ("optimize.dual_annealing(f, b, seed=1)", "dual_annealing draws"),
+        ("from scipy.optimize import basinhopping as find", "another name"),
+        *(
+            (f"import {name}", "not among what")
+            for name in ("time", "datetime", "uuid", "os.path", "sys", "importlib.util")
+        ),
+        *(
+            (f"from {name} import x", "not among what")
+            for name in ("subprocess", "socket", "urllib.request", "requests", ".")
+        ),
+        ("np.datetime64('now')", "datetime64"),
+        ("open('x', 'w')", "only reads"),
+        ("Path('x').open(mode='a')", "only reads"),
+        ("Path('x').write_text('')", "write_text"),
+        ("fig.savefig('x')", "savefig"),
+    ],
+)
+def test_chance_clocks_and_other_programs(code, words):
+    assert words in found_in(code, code_guards.chance)
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        "random.random()",
         "random.random(size=3)",
-        "from scipy.stats import norm\nnorm.rvs(size=3, random_state=random)",
-        "from dplib import rng\nrng.stream(seed + 1, 'x')",
+        "norm.rvs(size=3, random_state=random)",
+        "stats.bootstrap((x,), np.mean, rng=random)",
+        "random.multivariate_normal(mean, cov)",
+        "rng.stream(seed + 1, 'x')",
+        "import scipy.stats\nfrom matplotlib import pyplot as plt",
+        "open('x')",
     ],
 )
-def test_seeded_randomness(source, code):
-    def change(cells):
-        cell_with(cells, "largest draw").source = code
+def test_seeded_randomness(code):
+    assert found_in(code, code_guards.chance) == ""
 
-    edit_cells(source, change)
-    assert guards.randomness(source) == []
+
+NOTHING = "decides on what is typed or printed"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("book.check_value('a.b', claims.printed('a.b')[0])", NOTHING),
+        ("v = claims.printed('a.b')[0]\nbook.check_value('a.b', float(v))", NOTHING),
+        ("book.check_value('a.b', 0.5)", NOTHING),
+        ("book.check_value('a.b', value, choices={'b = 1': 54.0})", NOTHING),
+        ("book.check_holds('a.b', margin=1.0)", NOTHING),
+        ("m = 3 - 1\nbook.check_holds('a.b', margin=m)", NOTHING),
+        ("book.check_holds('a.b', margin={'x': found, 'y': -1})", NOTHING),
+        ("book.check_holds('a.b', margin=m, trivial=0.1)", NOTHING),
+        ("book.check_equal('a.b', gap=0, within=1e-9)", NOTHING),
+        ("book.check_equal('a.b', gap=np.abs(1 - 1.0).max(), within=1e-9)", NOTHING),
+        ("book.check_order('a.b', {'x': 1, 'y': 2})", NOTHING),
+        ("book.check_readings('a.b', {'10 %': 1.0, '1 %': one})", NOTHING),
+        ("gap = abs(found - found)", "compares with itself"),
+        ("gap = f(x)[0] / f(x)[0] - 1", "compares with itself"),
+        ("book.check_equal('a.b', gap=g, within=1e9)", "within=1"),
+        ("book.check_equal('a.b', gap=g, within=f(x))", "within=f(x)"),
+        ("w = 0.1\nbook.check_equal('a.b', gap=g, within=w)", "within=w"),
+        ("book.done.clear()", "book: only its checks"),
+        ("record(book)", "book: only its checks"),
+        ("book = other", "book: only its checks"),
+        ("b = claims.open_notebook('x')", "are called 'book'"),
+        ("claims.VerdictError = ValueError", "claims: only its checks"),
+        ("claims.ledger.load_all()", "claims: only its checks"),
+        ("b._record(claim, 'reproduced', None, '')", "_record: what begins with _"),
+        ("np.__dict__['ran' + 'dom']", "__dict__: what begins with _"),
+        ("figures.show = print", "assigns to an attribute"),
+        ("class A:\n    def _repr_html_(self):\n        pass", "what begins with _"),
+    ],
+)
+def test_check_that_cannot_fail(code, words):
+    assert words in found_in(code, code_guards.unfailing)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "book.check_value('a.b', claims.printed('a.other')[0] / 2)",
+        "book.check_value('a.b', ours, choices={'b = 1': one})",
+        "book.check_holds('a.b', margin=0.1 - gaps.max())",
+        "w = 0.0\nfor x in y:\n    w = max(w, x)\nbook.check_holds('a.b', margin=w)",
+        "gaps = []\ngaps.append(x)\nbook.check_holds('a.b', margin=min(gaps))",
+        "book.check_equal('a.b', gap=g, within=1e-9 * scale)",
+        "book.check_order('a.b', {'zero': 0.0, 'ours': x})",
+        "half = 2 / 2",
+        "book.table()",
+    ],
+)
+def test_check_that_can_fail(code):
+    assert found_in(code, code_guards.unfailing) == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import IPython", "not among what"),
+        ("from dplib import verdicts", "use dplib.rng.stream, dplib.claims"),
+        ("from dplib import claims as c", "another name"),
+        ("display({claims.MIME_TYPE: {}}, raw=True)", "display: not in a notebook"),
+        ("get_ipython()", "get_ipython: not in a notebook"),
+        ("setattr(claims, 'printed', f)", "setattr: not in a notebook"),
+    ],
+)
+def test_verdict_written_by_hand(code, words):
+    assert words in found_in(code, code_guards.chance)
 
 
 @pytest.mark.parametrize(
@@ -449,7 +545,8 @@ GHOST = {"key": "0" * 64, "cpu_seconds": 1.0}
         (("versions",), {}, "not the versions that refresh notes"),
         (("versions", "numpy"), "9.9.9", "numpy 9.9.9 is not the lock's"),
         (("versions", "python"), "2.7.1", "a Python that the book does not run on"),
-        (("date",), "yesterday", "'yesterday' is no date"),
+        (("date",), "yesterday", "'yesterday' is no date of the past"),
+        (("date",), "9999-12-31", "'9999-12-31' is no date of the past"),
         (("machine",), "/home/alice", "'/home/alice' is no machine"),
         (("foo",), "secret", "date, machine, versions, notebooks, no more"),
     ],
@@ -590,6 +687,16 @@ def test_altered_claim_of_the_ledger(source, old, new, words):
     assert words in complaints(source)
 
 
+@pytest.mark.parametrize(("size", "wide"), [(0.05, False), (0.06, True)])
+def test_tolerance_that_anything_passes(source, size, wide):
+    root = guards.root_of(source)
+    wider = f'printed: "0.50"\n  tolerance: {{abs: {size}, because: tried}}'
+    text = tiny_book.LEDGER.replace('printed: "0.50"', wider)
+    (root / "book" / "claims" / "truthful.yml").write_text(text, encoding="utf-8")
+    found = "\n".join(guards.book_problems(root))
+    assert ("truthful.half: a tolerance over a tenth" in found) == wide
+
+
 def test_claim_that_no_cell_checks(source):
     path = guards.root_of(source) / "book" / "claims" / "truthful.yml"
     more = tiny_book.LEDGER.split("- id: truthful.later")[0].split("claims:\n")[1]
@@ -629,6 +736,20 @@ def _changed_verdict_line(cells):
     data["text/html"] = data["text/html"].replace("0.5", "0.7")
 
 
+def _other_last_digit(cells):
+    output = cell_with(cells, "largest draw").outputs[0]
+    output.text = re.sub(r"\d$", lambda m: str((int(m.group()) + 5) % 10), output.text)
+
+
+def _moved_figure(cells):
+    data = cell_with(cells, "figures.show").outputs[0].data
+    data["image/svg+xml"] = re.sub(
+        r"M (\S+)",
+        lambda m: f"M {float(m.group(1)) + 0.2:.2f}",
+        data["image/svg+xml"],
+    )
+
+
 def _deleted_output(cells):
     cell_with(cells, "largest draw").outputs = []
 
@@ -650,7 +771,10 @@ DAMAGE = {
     "changed_verdict_line": _changed_verdict_line,
     "deleted_output": _deleted_output,
     "changed_table": _changed_table,
+    "other_last_digit": _other_last_digit,
+    "moved_figure": _moved_figure,
 }
+SAME = ("untouched", "moved_figure")
 
 
 @pytest.fixture(scope="module")
@@ -668,10 +792,11 @@ def nbval_report(pristine, tmp_path_factory):
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
             *("-rA", "--nbval", "--nbval-current-env", "--color=no", "-c", os.devnull),
+            *("-p", "conftest"),
             *(f"{name}.ipynb" for name in DAMAGE),
         ],
         cwd=first.parent,
-        env=os.environ | notebooks.ENVIRONMENT,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
         text=True,
         timeout=300,
@@ -686,4 +811,4 @@ def test_nbval_notices(nbval_report, name):
     failed = re.search(rf"^FAILED \S*{name}\.ipynb", nbval_report, re.MULTILINE)
     passed = re.search(rf"^PASSED \S*{name}\.ipynb", nbval_report, re.MULTILINE)
     assert passed, nbval_report[-2000:]
-    assert bool(failed) == (name != "untouched"), nbval_report[-2000:]
+    assert bool(failed) == (name not in SAME), nbval_report[-2000:]

@@ -50,6 +50,14 @@ def test_kappa_drops_exactly_the_second_term_of_the_curve(epsilon, delta):
     assert log_delta(sigma, epsilon) < math.log(delta)
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.1), (1.0, 0.01), (5.0, 0.3)])
+def test_with_kappa_more_than_epsilon_leaks_with_probability_delta(epsilon, delta):
+    sigma = gaussian.kappa_sigma(sensitivity=1.0, epsilon=epsilon, delta=delta)
+    y = stats.norm.ppf((np.arange(10**6) + 0.5) / 10**6, 1.0, sigma)
+    loss = stats.norm.logpdf(y, 1.0, sigma) - stats.norm.logpdf(y, 0.0, sigma)
+    assert np.mean(loss > epsilon) == pytest.approx(delta, abs=2e-6)
+
+
 @quick
 @given(EPSILONS, DELTAS, st.floats(1e-3, 1e3))
 def test_analytic_sigma_is_private_and_least(epsilon, delta, sensitivity):

@@ -177,7 +177,42 @@ def test_a_point_whose_file_has_changed_says_so(notebook, ran):
 def test_a_sweep_without_a_name_is_refused(notebook, ran):
     with pytest.raises(SweepError, match="must have a name"):
         driver.sweep(notebook, [{}], out="")
+    assert command.main([str(notebook), "--grid", "n=1", "--out", ""]) == 2
     assert ran == []
+
+
+@pytest.mark.parametrize("name", ["table.csv", "points.csv", "request.json", "notes"])
+def test_a_folder_with_files_of_the_users_is_left_alone(notebook, ran, capsys, name):
+    out = notebook.parent / "out"
+    out.mkdir()
+    (out / name).write_text("mine")
+    status, _, errors = run(capsys, notebook, "--grid", "n=1", "--out", out)
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "holds other files than a sweep's" in errors
+    assert ran == []
+    assert [path.name for path in out.iterdir()] == [name]
+    assert (out / name).read_text() == "mine"
+
+
+@pytest.mark.usefixtures("ran")
+def test_the_file_of_points_is_never_overwritten(notebook, capsys):
+    out = notebook.parent / "out"
+    sweep(notebook, [1])
+    (out / "points.csv").write_text("n\n2\n")
+    given = ("--points", out / "points.csv", "--out", out)
+    status, _, errors = run(capsys, notebook, *given)
+    assert status == 2
+    assert "lies in the folder of the sweep" in errors
+    assert (out / "points.csv").read_text() == "n\n2\n"
+
+
+def test_a_sweep_killed_at_its_start_goes_on(notebook, ran):
+    out = notebook.parent / "out"
+    (out / "versions").mkdir(parents=True)
+    (out / "lock").touch()
+    (out / ".request.json.1.part").write_text("{")
+    assert sweep(notebook, [1]).succeeded
+    assert ran == [1, 1]
 
 
 def test_a_point_with_other_columns_fails_and_stays_out_of_the_table(notebook, ran):

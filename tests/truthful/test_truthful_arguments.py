@@ -52,6 +52,10 @@ def sentence(
     """Return what the refusal says; other exceptions pass through and fail."""
     try:
         function(*plain, **named)
+    except RuntimeError:
+        # Documented, and no refusal: 2**80 may be a fair weight, on which a solver's
+        # last steps, and so its status, depend on the processor.
+        return None
     except (TypeError, ValueError) as error:
         return str(error)
     return None

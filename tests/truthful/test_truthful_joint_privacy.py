@@ -271,3 +271,4 @@ def test_more_constraints_on_one_agent_than_can_be_enumerated() -> None:
     # Attained: all others at the end opposite to the one in the middle.
     assert scales.b_g == 20 * 4.0 * ADJACENCY.radius
     assert joint_epsilons(star, scales, adjacency=ADJACENCY)[0] == 21.0
+    assert calibrated_factors(star)[0] == 21  # this raised

@@ -73,20 +73,30 @@ def test_simple_lies_of_the_paper_s_instance(instance):
 def test_map_agrees_with_single_lies(instance):
     problem, truth = instance
     reports = [[-10, -10], [0, 0], [5, -5], [10, 10]]
-    gains, others = lie_map(problem, 5, reports, truth=truth)
-    for row, report in enumerate(reports):
+    found = lie_map(problem, 5, reports, truth=truth)
+    for there, report in zip(found, reports, strict=True):
         one = constant_lie(problem, 5, report, truth=truth)
-        assert gains[row] == pytest.approx(one.gain, abs=1e-7)
-        assert others[row] == pytest.approx(one.others_gain, abs=1e-7)
+        assert there.gain == pytest.approx(one.gain, abs=1e-7)
+        assert there.others_gain == pytest.approx(one.others_gain, abs=1e-7)
 
 
 def test_no_lie_of_the_map_beats_the_ceiling(instance):
     problem, truth = instance
     axis = np.linspace(-10, 10, 5)
     grid = [[u, v] for u in axis for v in axis]
-    gains, _ = lie_map(problem, 5, grid, truth=truth)
+    gains = [one.gain for one in lie_map(problem, 5, grid, truth=truth) if one]
     ceiling = best_constant_lie(problem, 5, truth=truth).ceiling
-    assert np.nanmax(gains) <= ceiling + 1e-9
+    assert max(gains) <= ceiling + 1e-9
+
+
+def test_lies_whose_prices_leave_m_are_not_counted():
+    """Agent 2 reports 5.5 or more; the price is a quarter of the report less 2."""
+    problem = line(lower=(-9, 5.5))
+    near, far = lie_map(problem, 1, [[5.5], [9.0]], radius=1.0)
+    assert near is not None
+    assert far is None
+    with pytest.raises(RuntimeError, match="prices outside M"):
+        best_constant_lie(problem, 1, radius=0.5)
 
 
 @pytest.mark.parametrize("low", [3.5, 2.5])
@@ -112,6 +122,22 @@ def test_the_indifferent_lie_never_costs_the_other(first, second):
     best = best_constant_lie(problem, 1)
     assert best.proved
     assert best.lie.others_gain >= -1e-6
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
+def test_an_ordinary_team_in_any_unit(unit):
+    """Five in a row, one target on a corner, a constraint given twice; it died here."""
+    dims, rows = (2,) * 5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 1)]
+    terms = [pairwise_constraint(dims, [row], limit=4.0 * unit**2) for row in rows]
+    targets = unit * np.array([10, 10, -3, 5, 6, -2, -7, -4, 1, 8])
+    side = np.full(10, 10.0 * unit)
+    team = Problem(dims, -side, side, targets, *zip(*terms, strict=True))
+    truth = saddle_point(team)
+    for i, cost in enumerate(agent_objectives(team, truth.x)):
+        best = best_constant_lie(team, i, truth=truth)
+        assert best.proved
+        assert best.lie.gain == pytest.approx(cost, rel=1e-6)
+        assert best.lie.bound < 1e-6 * cost
 
 
 def test_bad_arguments():

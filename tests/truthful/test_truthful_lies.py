@@ -161,6 +161,34 @@ def test_a_report_that_nobody_can_follow():
         constant_lie(far, 1, [8.0])
 
 
+def test_the_radius_of_the_multipliers_counts():
+    """At 9 the price would be 1.75; where M stops at 1, the run ends elsewhere."""
+    pair, report = line(), [9.0]
+    free = constant_lie(pair, 1, report)
+    assert (free.multipliers[0], free.gain) == pytest.approx((1.75, -24.0), abs=1e-8)
+    radius = multiplier_radius(pair, [2.0, 2.0])
+    assert radius == 1.0
+    with pytest.raises(RuntimeError, match=r"add up to 1\.75, more than M"):
+        constant_lie(pair, 1, report, radius=radius)
+    start, steps = 1_000_000, 20_000  # small Tikhonov terms, and their equilibrium
+    run = simulate(
+        pair,
+        None,
+        steps=steps,
+        radius=radius,
+        rng=stream(1, "unused"),
+        lies=[Lie(1, report)],
+        x0=[6.0, -2.0],
+        mu0=[1.0],
+        record=[steps],
+        sizes=StepSizes(first=start),
+    )
+    assert run.mu[1, 0, 0] == pytest.approx(1.0, abs=1e-9)
+    np.testing.assert_allclose(run.x[1, 0], [6.0, -2.0], atol=0.02)
+    gain = 0.5 - 0.5 * (run.x[1, 0, 1] - 4.0) ** 2
+    assert gain == pytest.approx(-17.5, abs=0.1)
+
+
 def test_bound_covers_a_displaced_saddle_point(instance):
     """Shift the input by a known error: the gain moves by less than the bound."""
     from dplib.truthful.lies import equilibrium

@@ -203,6 +203,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         {},
     ),
     "problem.agent": ((PAPER, 1), {}),
+    "problem.in_own_units": ((PAPER,), {}),
     **{
         f"problem.{n}": ((PAPER, ZERO), {})
         for n in [

@@ -17,7 +17,7 @@ from dplib.privacy.laplace_profile import (
 from dplib.privacy.laplace_sum import laplace_sum_log_density
 from dplib.rng import stream
 from dplib.truthful.algorithm import project_multipliers
-from dplib.truthful.joint_privacy import joint_epsilons
+from dplib.truthful.joint_privacy import calibrated_factors, joint_epsilons
 from dplib.truthful.message_laws import (
     binned_laws,
     message_entries,
@@ -38,6 +38,7 @@ from dplib.truthful.problem import (
     pairwise_constraint,
 )
 from dplib.truthful.released import (
+    agent_lower_bounds,
     far_apart,
     first_messages_delta,
     gradient_loss,
@@ -336,3 +337,31 @@ def test_closed_form_of_the_star():
         bins=600,
     )
     assert exact - 1e-6 < ours <= exact
+
+
+def test_boxes_smaller_than_b_are_used_in_all_coordinates():
+    """A move stopped at the first side: 1.22 instead of 1.83."""
+    small = Problem(
+        PROBLEM.dims,
+        PROBLEM.lower / 10,
+        PROBLEM.upper / 10,
+        PROBLEM.targets,
+        PROBLEM.Q,
+        PROBLEM.a,
+        PROBLEM.c,
+    )
+    scales = calibrated(small, adjacency=ADJACENCY, epsilon=1.0)
+    found = worst_gradient_loss(small, scales, i=6, adjacency=ADJACENCY, shape="full")
+    assert found.loss == pytest.approx(11 / 6)
+    assert np.abs(found.x - found.adjacent).sum() == pytest.approx(3.0)
+
+
+def test_an_agent_alone_tells_nobody():
+    """It raised: no set of receivers sees a price."""
+    alone = Problem((1,), [-1], [1], [0], [[[2.0]]], [[0.0]], [-1.0])
+    scales = calibrated(alone, adjacency=ADJACENCY, epsilon=1.0)
+    found = agent_lower_bounds(
+        alone, scales, adjacency=ADJACENCY, gamma=0.01, alpha=0.5
+    )
+    assert found.tolist() == [0.0]
+    assert calibrated_factors(alone) == (Fraction(0),)

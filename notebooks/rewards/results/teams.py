@@ -16,7 +16,7 @@ from dplib.rng import stream
 
 PARAMETERS = {
     "seed": 2026,
-    "samples": 500,
+    "samples": 2000,
     "agents": [2, 3, 4, 5, 6],
     "p": ["0.8", "0.9", "0.95", "1"],
     "discount": ["0.9", "0.99"],

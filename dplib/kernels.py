@@ -1,0 +1,73 @@
+"""What a kernel finds around it: the same, whatever the reader's home folder holds.
+
+One thread, no display, fixed hashes; and settings of IPython, Jupyter and matplotlib
+from folders that are empty, so that no profile, start-up file or ``matplotlibrc`` of
+the reader changes what a notebook shows, and none needs a home folder to write to.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+__all__ = ["environment", "surroundings"]
+
+_FIXED = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "MPLBACKEND": "agg",
+    "PYTHONHASHSEED": "0",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    "PYTHONSTARTUP": "",  # IPython runs it too
+    "JUPYTER_PATH": "",
+    "JUPYTER_CONFIG_PATH": "",
+}
+_FOLDERS = {
+    "IPYTHONDIR": "ipython",
+    "JUPYTER_CONFIG_DIR": "jupyter",
+    "JUPYTER_DATA_DIR": "jupyter",  # of kernels, this leaves those of this Python
+    "JUPYTER_RUNTIME_DIR": "jupyter/runtime",
+    "MPLCONFIGDIR": "matplotlib",
+    "MATPLOTLIBRC": "matplotlib",  # without a file there, the defaults hold
+}
+
+
+@cache
+def environment() -> dict[str, str]:
+    """Return what a kernel's environment must hold.
+
+    The folders that it names are made for this process, and deleted with it.
+
+    Examples
+    --------
+    >>> environment()["OMP_NUM_THREADS"]
+    '1'
+    """
+    place = Path(tempfile.mkdtemp(prefix=f"dplib-kernels-{os.getpid()}-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    for folder in _FOLDERS.values():
+        (place / folder).mkdir(exist_ok=True)
+    return _FIXED | {name: str(place / folder) for name, folder in _FOLDERS.items()}
+
+
+@contextmanager
+def surroundings() -> Iterator[None]:
+    """Give this environment to the processes that are started meanwhile."""
+    saved = {name: os.environ.get(name) for name in environment()}
+    os.environ.update(environment())
+    try:
+        yield
+    finally:
+        for name, value in saved.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,135 @@
+"""Whether two outputs of a cell are the same, whatever processor made them.
+
+The last bits of a float depend on the processor: on what it can do in one step, and on
+which kernels numpy and the linear algebra choose for it. What they may move:
+
+- a figure's coordinates, by a quarter of a point; its structure is exact;
+- a number of a claim or a row, within the claim's certified bound, or else by one unit
+  of the sixth digit; an integer is exact;
+- a number in a text that has a decimal point or an exponent, by one unit of the last
+  digit shown; integers and the words between are exact.
+
+All else is exact. The tests of notebooks and `refresh` compare by these rules.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from dplib.rounding import DIGITS
+
+__all__ = ["LENGTHS", "same", "settle"]
+
+#: The parts of an SVG that hold lengths: a scale factor elsewhere is exact.
+LENGTHS = re.compile(
+    r'\b(?:d|points|x|y|x1|x2|y1|y2|cx|cy|r|width|height|viewBox)="[^"]*"'
+    r"|translate\([^)]*\)"
+)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_QUARTER = 0.25
+
+
+def _same_figure(stored: str, fresh: str) -> bool:
+    def taken_apart(svg: str) -> tuple[str, list[float]]:
+        lengths: list[float] = []
+
+        def take(match: re.Match[str]) -> str:
+            lengths.extend(map(float, _NUMBER.findall(match.group())))
+            return _NUMBER.sub("#", match.group())
+
+        return LENGTHS.sub(take, svg), lengths
+
+    (shape, there), (other, here) = taken_apart(stored), taken_apart(fresh)
+    near = (abs(a - b) <= _QUARTER for a, b in zip(there, here, strict=False))
+    return shape == other and all(near)
+
+
+def _same_numeral(stored: str, fresh: str) -> bool:
+    a, b = Decimal(stored), Decimal(fresh)
+    finer = min(int(a.as_tuple().exponent), int(b.as_tuple().exponent))
+    integers = stored.lstrip("-").isdigit() and fresh.lstrip("-").isdigit()
+    return a == b if integers else abs(a - b) <= Decimal(1).scaleb(finer)
+
+
+def _same_text(stored: str, fresh: str) -> bool:
+    if _NUMBER.split(stored) != _NUMBER.split(fresh):
+        return False
+    pairs = zip(_NUMBER.findall(stored), _NUMBER.findall(fresh), strict=True)
+    return all(_same_numeral(a, b) for a, b in pairs)
+
+
+def _same_json(stored: Any, fresh: Any, bound: float) -> bool:
+    if isinstance(stored, dict) and isinstance(fresh, dict):
+        return stored.keys() == fresh.keys() and all(
+            _same_json(stored[name], fresh[name], bound) for name in stored
+        )
+    if isinstance(stored, list) and isinstance(fresh, list):
+        return len(stored) == len(fresh) and all(
+            _same_json(a, b, bound) for a, b in zip(stored, fresh, strict=True)
+        )
+    if isinstance(stored, str) and isinstance(fresh, str):
+        return _same_text(stored, fresh)
+    if {type(stored), type(fresh)} in ({float}, {float, int}):
+        size = math.floor(math.log10(abs(stored))) if stored else -math.inf
+        # The difference of two rounded numbers has a rounding error of its own.
+        return bool(
+            abs(stored - fresh) <= 1.001 * max(bound, 10.0 ** (size - DIGITS + 1))
+        )
+    return bool(stored == fresh)
+
+
+def same(kind: str, stored: Any, fresh: Any) -> bool:
+    """Return whether two outputs of one kind are the same.
+
+    Parameters
+    ----------
+    kind : str
+        MIME type.
+    stored, fresh : object
+        What a notebook holds of that type: a text, or JSON.
+
+    Examples
+    --------
+    >>> same("text/plain", "3 runs, 0.25 m", "3 runs, 0.26 m")
+    True
+    >>> same("text/plain", "3 runs, 0.25 m", "4 runs, 0.25 m")
+    False
+    """
+    if kind == "image/svg+xml":
+        return _same_figure(stored, fresh)
+    if kind.startswith("application/vnd.dplib."):
+        claim = kind == "application/vnd.dplib.claim+json"
+        return _same_json(stored, fresh, stored["bound"] if claim else 0.0)
+    if kind in ("text/plain", "text/html"):
+        return _same_text(stored, fresh)
+    return bool(stored == fresh)
+
+
+def settle(stored: Sequence[Any], fresh: Sequence[Any]) -> list[Any]:
+    """Return fresh outputs of a cell; what is the same is taken from the stored ones.
+
+    Parameters
+    ----------
+    stored, fresh : sequence of nbformat.NotebookNode
+        Outputs of one cell.
+    """
+    if [one.output_type for one in stored] != [one.output_type for one in fresh]:
+        return list(fresh)
+    result = []
+    for old, new in zip(stored, fresh, strict=True):
+        new = new.copy()
+        if "data" in new:
+            new["data"] = {
+                kind: old.data[kind]
+                if kind in old.data and same(kind, old.data[kind], value)
+                else value
+                for kind, value in new.data.items()
+            }
+        elif "text" in new and same("text/plain", old.text, new.text):
+            new["text"] = old.text
+        result.append(new)
+    return result
