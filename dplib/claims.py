@@ -186,10 +186,13 @@ class Checks:
         size, facts = claim.tolerance, {}
         others = [given.read("choices", number) for number in (choices or {}).values()]
         if choices:
-            low = min(ends.low for ends in (ours, *others))
-            span = _Ends(low, low, max(ends.high for ends in (ours, *others)))
+            every = [ours, *others]
+            low, high = (f(ends.value for ends in every) for f in (min, max))
+            # Some choice surely gives no more than the print, and some no less.
+            least, most = min(e.high for e in every), max(e.low for e in every)
+            span = _Ends(least, least, most)
             facts = given.facts(choices=dict(zip(choices, others, strict=True)))
-            finding += f"; between {shown(low)} and {shown(span.high)}{unit} as our "
+            finding += f"; between {shown(low)} and {shown(high)}{unit} as our "
             finding += "choices vary"
         if all(_agrees(claim, number, target[0], size) for number in (ours, *others)):
             verdict = "reproduced"
