@@ -186,11 +186,11 @@ class Checks:
         size, facts = claim.tolerance, {}
         others = [given.read("choices", number) for number in (choices or {}).values()]
         if choices:
-            every = [ours, *others]
-            low, high = (f(ends.value for ends in every) for f in (min, max))
-            # Some choice surely gives no more than the print, and some no less.
-            least, most = min(e.high for e in every), max(e.low for e in every)
-            span = _Ends(least, least, most)
+            low, high = (f(e.value for e in (ours, *others)) for f in (min, max))
+            # As wide as the samples leave it; a bound on an error widens nothing.
+            every = [v for v in (value, *choices.values()) if isinstance(v, Interval)]
+            least = min([low, *(one.low for one in every)])
+            span = _Ends(low, least, max([high, *(one.high for one in every)]))
             facts = given.facts(choices=dict(zip(choices, others, strict=True)))
             finding += f"; between {shown(low)} and {shown(high)}{unit} as our "
             finding += "choices vary"
