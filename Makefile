@@ -77,8 +77,8 @@ sweep: .venv/.ok  ## run a small batch into runs/example; again: only what is mi
 stored: .venv/.ok  ## make the stored results that are missing or stale (ALL=1: all)
 	$(PY) -m dplib.stored run $(NAME) $(if $(ALL),--again) --workers 2
 
-recertify: .venv/.ok  ## adopt the present code behind the stored results, if a sample agrees
-	$(PY) -m dplib.stored recertify $(NAME) --workers 2
+recertify: .venv/.ok  ## adopt the present code behind the stored results, if a sample agrees (ALL=1: try all)
+	$(PY) -m dplib.stored recertify $(NAME) $(if $(ALL),--again) --workers 2
 
 bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy; and sweeps
 	$(PY) benchmarks/paired_simulation.py

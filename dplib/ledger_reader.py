@@ -127,7 +127,7 @@ class _Entry:
         if not isinstance(identifier, str) or not _ID.fullmatch(identifier):
             self.fail("field 'id' must be like 'rewards.thm5.r5'", identifier)
         self.name = identifier
-        known = {f.name for f in fields(Claim)} - {"because"} | {"range"}
+        known = {f.name for f in fields(Claim)} - {"because"}
         unknown = sorted(map(str, set(raw) - known))
         if unknown:
             word = shorter.repr(unknown[0])
@@ -251,7 +251,7 @@ def _claim(raw: Any, source: str, chapter: str, number: int) -> Claim:
         id=entry.name,
         where=entry.text("where", required=True),
         kind=entry.word("kind", KINDS),
-        level=entry.word("level", LEVELS) if "level" in raw else "result",
+        level=entry.word("level", LEVELS),
         serves=entry.text("serves"),
         says=entry.text("says", required=True),
         verdict=verdict,
@@ -290,9 +290,7 @@ def _claim(raw: Any, source: str, chapter: str, number: int) -> Claim:
     if claim.kind == "ours" and claim.printed:
         entry.fail("a result of ours is not printed in the paper", claim.printed)
     defines = claim.kind == "definition"
-    if (verdict not in _DEFINITION if defines else verdict == "implemented") and (
-        "level" in raw
-    ):
+    if verdict not in _DEFINITION if defines else verdict == "implemented":
         words = " or ".join(f"'{word}'" for word in _DEFINITION)
         entry.fail(f"a definition is {words}, and only it is 'implemented'", verdict)
     if (claim.level in ("input", "step")) != bool(claim.serves):

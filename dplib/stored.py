@@ -29,18 +29,20 @@ A stored result is two files in ``notebooks/<chapter>/results/``, written by the
 docstrings and comments apart (`dplib.provenance`). A result whose key is not that
 of the present code is *stale*: `status` says so, and a test fails.
 
-**Agreement.** When the code has changed, the result need not be wrong. Some of its
-tasks are run again (`dplib.stored_work.recertify`) and must agree by the rule of the
-definition: ``exact``, to the last character; ``relative``, numbers to within
-``tolerance`` times the larger of the two; ``statistical``, each column has the same
-law, by the two-sample Kolmogorov-Smirnov test at one in a million (a task's last part
-is then the number of the replicate; all with the same other parts are pooled).
+**Agreement.** A digest proves nothing about the code. `make test` runs a random sample
+of the tasks again, others every day, and they must agree with the table. When the code
+has changed, the result need not be wrong: a sample that agrees makes it current again
+(`dplib.stored_work.recertify`). The rule is the definition's: ``exact``, to the last
+character; ``relative``, numbers to within ``tolerance`` times the larger of the two;
+``statistical``, each column has the same law, by the two-sample Kolmogorov-Smirnov test
+at one in a million (a task's last part is then the number of the replicate; all with
+the same other parts are pooled).
 
 Command line::
 
     python -m dplib.stored run [CHAPTER/NAME ...] [--workers N] [--again]
     python -m dplib.stored check [CHAPTER/NAME ...]
-    python -m dplib.stored recertify [CHAPTER/NAME ...] [--points N]
+    python -m dplib.stored recertify [CHAPTER/NAME ...] [--points N] [--again]
 """
 
 from __future__ import annotations
@@ -507,7 +509,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one.add_argument("names", nargs="*", metavar="CHAPTER/NAME")
         if command != "check":
             one.add_argument("--workers", type=int, default=1, help="processes")
-        if command == "run":
             one.add_argument(
                 "--again", action="store_true", help="also what is current"
             )
@@ -540,6 +541,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         root=root,
                         points=options.points,
                         workers=options.workers,
+                        again=options.again,
                     )
                 )
         except StoredError as error:

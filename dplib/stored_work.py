@@ -45,7 +45,7 @@ from dplib.stored import (
 )
 from dplib.whole_files import table_text, versions, write_atomically
 
-__all__ = ["produce", "recertify"]
+__all__ = ["produce", "recertify", "sample", "sample_day"]
 
 _VERSIONED = ("numpy", "scipy", "numba")
 
@@ -233,9 +233,27 @@ def produce(definition: Definition, *, root: Path, workers: int = 1) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sample(definition: Definition, points: int) -> list[Task]:
-    """Choose tasks at random, others for every state of the code."""
-    random = rng.stream(int(definition.code[:16], 16), "recertify", definition.name)
+def sample_day() -> int:
+    """Return the seed of samples: today, or ``DPLIB_SAMPLE``, to repeat a day's."""
+    return int(os.environ.get("DPLIB_SAMPLE") or f"{datetime.date.today():%Y%m%d}")
+
+
+def sample(definition: Definition, points: int) -> list[Task]:
+    """Choose tasks at random: others every day, and for every state of the code.
+
+    Parameters
+    ----------
+    definition : Definition
+        From `dplib.stored.load_definition`.
+    points : int
+        Number of tasks; of fewer, all.
+
+    Returns
+    -------
+    list of tuple
+        In the order of the table.
+    """
+    random = rng.stream(sample_day(), "sample", definition.name, definition.code)
     if definition.agreement["rule"] == "statistical":
         # Whole groups, so that there is a law to compare.
         groups = list(dict.fromkeys(task[:-1] for task in definition.tasks))
@@ -248,7 +266,12 @@ def _sample(definition: Definition, points: int) -> list[Task]:
 
 
 def recertify(
-    definition: Definition, *, root: Path, points: int = 8, workers: int = 1
+    definition: Definition,
+    *,
+    root: Path,
+    points: int = 8,
+    workers: int = 1,
+    again: bool = False,
 ) -> str:
     """Run a random sample of tasks again; adopt the present code if they agree.
 
@@ -263,6 +286,8 @@ def recertify(
         of one group that is chosen at random.
     workers : int
         Number of processes.
+    again : bool
+        Whether to sample a result too whose code has not changed.
 
     Returns
     -------
@@ -280,12 +305,12 @@ def recertify(
         points = max(points, 20)
     name = definition.name
     state = status(definition, root=root)
-    if not state:
+    if not state and not again:
         return f"{name}: current; nothing to do."
-    if CHANGED not in state:
+    if state and CHANGED not in state:
         raise StoredError(state)
     stored = load(name, root=root)
-    tasks = _sample(definition, points)
+    tasks = sample(definition, points)
     folder = _folder(root, definition)
     fresh, _ = _collect(definition, tasks, folder, workers)
     shutil.rmtree(folder, ignore_errors=True)
@@ -295,6 +320,8 @@ def recertify(
             f"{name}: does not agree with the present code ({gap}); run "
             f"'python -m dplib.stored run {name}', and say why it changed."
         )
+    if not state:
+        return f"{name}: {len(tasks)} tasks agree."
     about = dict(stored.about)
     entry = {**_provenance(), "tasks": len(tasks), "from": about["code"][:12]}
     about["recertified"] = [*about.get("recertified", []), entry]

@@ -358,6 +358,7 @@ def test_a_same_as_that_is_wrong(tmp_path, text, sentence) -> None:
         # computed by the check that has the choices
         ("range", "[1, 2]", "unknown field 'range'."),
         # levels
+        ("level", None, "field 'level' must be one of headline, result, input, "),
         ("level", "main", "field 'level' must be one of headline, result, input, "),
         ("level", "step", "an input or step, and only it, needs 'serves'. Got ''."),
         ("serves", "truthful.a", "an input or step, and only it, needs 'serves'."),

@@ -245,6 +245,30 @@ def test_set_up_never_empties_an_environment_behind_a_link(tmp_path):
     assert (theirs / "python").exists()
 
 
+def test_programs_are_called_through_the_interpreter():
+    # Their first lines name the folder of the installation, which may be renamed.
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert not re.findall(r"^\t@?\$\(BIN\).*", makefile, re.MULTILINE)
+
+
+def test_lab_without_a_home_is_one_sentence(tmp_path):
+    # It used to be a traceback of a hundred lines.
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements.lock").touch()
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / ".ok").touch()
+    run = subprocess.run(
+        ["make", "lab", f"HOME={tmp_path / 'none'}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert run.stderr.startswith("JupyterLab needs a home folder that it can write to")
+    assert "Traceback" not in run.stderr
+
+
 def test_missing_venv_module_is_named(tmp_path):
     bad = 'case "$2" in *ensurepip*) exit 1;; *) echo 3.11;; esac'
     found = find_python(tmp_path, python3=bad)

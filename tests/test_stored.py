@@ -1,5 +1,6 @@
 """Stored results: made, resumed, refused, recertified; on tiny books of their own."""
 
+import hashlib
 import json
 import math
 import os
@@ -15,8 +16,6 @@ import pytest
 
 from dplib import stored, stored_work
 from dplib.stored import StoredError
-
-ROOT = Path(__file__).resolve().parents[1]
 
 TINY = '''\
 """A tiny run."""
@@ -263,7 +262,7 @@ def test_killed_and_started_again_ends_with_the_same_table(book, workers):
     write(book, SLOW)
     command = [sys.executable, "-m", "dplib.stored", "run", "tiny/run"]
     command += ["--workers", str(workers)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(Path(stored.__file__).parents[1])}
     first = subprocess.Popen(
         command, cwd=book, env=environment, stderr=subprocess.PIPE, text=True
     )
@@ -358,11 +357,41 @@ def test_a_missing_result_cannot_be_recertified(book):
 
 
 def test_another_state_of_the_code_tries_other_tasks(book):
-    one = stored_work._sample(define(book), 3)
+    one = stored_work.sample(define(book), 3)
     write(book, CHANGED)
-    other = stored_work._sample(define(book), 3)
+    other = stored_work.sample(define(book), 3)
     assert one == sorted(one, key=define(book).tasks.index)
     assert one != other
+
+
+def test_another_day_tries_other_tasks(book, monkeypatch):
+    def of(day):
+        monkeypatch.setenv("DPLIB_SAMPLE", day)
+        return stored_work.sample(define(book), 3)
+
+    assert of("20261128") == of("20261128")
+    assert len({tuple(of(f"2026112{n}")) for n in range(5)}) > 1
+
+
+def test_a_current_result_is_sampled_on_request(book):
+    made(book)
+    recertify = stored_work.recertify
+    assert "nothing to do" in recertify(define(book), root=book)
+    before = place(book, ".json").read_bytes()
+    assert "8 tasks agree." in recertify(define(book), root=book, again=True)
+    assert place(book, ".json").read_bytes() == before
+    forge(book)
+    with pytest.raises(StoredError, match=r"does not agree .*value: "):
+        recertify(define(book), root=book, again=True)
+
+
+def forge(book):
+    """Alter a column, and the digest with it."""
+    text = place(book, ".csv").read_text().replace(",0.", ",0.9").replace(",1.", ",1.9")
+    place(book, ".csv").write_text(text)
+    about = json.loads(place(book, ".json").read_text())
+    about["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    place(book, ".json").write_text(json.dumps(about))
 
 
 # -- rules of agreement -----------------------------------------------------
@@ -510,29 +539,3 @@ def test_the_progress_bar_is_for_terminals(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     stored_work._bar(1, 2, "tiny/run")
     assert capsys.readouterr().err.endswith("#...............] 1/2")
-
-
-# -- the results of this book -----------------------------------------------
-
-
-def results():
-    return list(stored.find(ROOT))
-
-
-@pytest.mark.parametrize("path", results(), ids=lambda path: path.stem)
-def test_every_stored_result_is_current(path):
-    """If it says that the code has changed: make recertify."""
-    assert stored.status(stored.load_definition(path), root=ROOT) == ""
-
-
-@pytest.mark.parametrize("path", results(), ids=lambda path: path.stem)
-def test_every_stored_result_is_small(path):
-    assert path.with_suffix(".csv").stat().st_size < 300_000
-
-
-def test_no_result_without_a_definition():
-    for path in (ROOT / "notebooks").glob("*/results/*"):
-        if path.suffix in (".csv", ".json"):
-            assert path.with_suffix(".py").is_file(), path.name
-        else:
-            assert path.suffix == ".py" or path.name == "__pycache__", path.name

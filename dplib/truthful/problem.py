@@ -416,8 +416,8 @@ def in_own_units(problem: Problem) -> tuple[Problem, float, FloatArray]:
 def _power_of_two(size: ArrayLike) -> FloatArray:
     """Return the largest power of two up to each size, and 1 for a size of 0."""
     given = np.asarray(size, dtype=np.float64)
-    clipped = np.clip(given, 1e-30, 1e30)
-    return np.asarray(np.exp2(np.floor(np.log2(np.where(given > 0.0, clipped, 1.0)))))
+    _, exponent = np.frexp(np.where(given > 0.0, np.clip(given, 1e-30, 1e30), 1.0))
+    return np.asarray(np.ldexp(1.0, exponent - 1))
 
 
 def is_slater_point(problem: Problem, x: ArrayLike) -> bool:
