@@ -267,6 +267,11 @@ def verdicts(source: Path) -> list[str]:
                 problems.append(f"{claim.id}: '{part}' is not the ledger's")
         if tuple(found["printed"]) != claim.printed or found["at"] != dict(claim.at):
             problems.append(f"{claim.id}: 'printed' or 'at' is not the ledger's")
+        low, high = found["interval"] or (None, None)
+        if (low is not None and found["value"] < low) or (
+            high is not None and found["value"] > high
+        ):
+            problems.append(f"{claim.id}: its value lies outside its own interval")
         if claim.id not in cell.source:
             problems.append(f"{claim.id}: stored in a cell that does not check it")
     for claim_id in wanted:

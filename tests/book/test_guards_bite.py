@@ -705,6 +705,16 @@ def test_claim_that_no_cell_checks(source):
     assert "truthful.more: checked 0 times" in complaints(source)
 
 
+@pytest.mark.parametrize("ends", [[0.51, 0.6], [None, 0.49]])
+def test_value_outside_its_interval(source, ends):
+    def widen(cells):
+        data = cell_with(cells, "check_value").outputs[0].data
+        data[claims.MIME_TYPE]["interval"] = ends
+
+    edit_cells(source, widen)
+    assert "truthful.half: its value lies outside" in complaints(source)
+
+
 def test_claim_output_deleted(source):
     def drop(cells):
         del cell_with(cells, "check_value").outputs[0].data[claims.MIME_TYPE]
