@@ -213,7 +213,8 @@ class Claim:
     @property
     def counted(self) -> bool:
         """Whether the scoreboard counts it: once, and no definition or setting."""
-        return VERDICTS[self.verdict].counted and not self.same_as
+        defines = self.kind == "definition" and self.verdict == "open"
+        return VERDICTS[self.verdict].counted and not (self.same_as or defines)
 
     @property
     def chapter(self) -> str:

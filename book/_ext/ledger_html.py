@@ -13,6 +13,7 @@ from html import escape
 from ledger_book import TITLES, Snapshot
 
 from dplib.ledger import EVIDENCE, VERDICTS, Claim
+from dplib.rounding import shown
 from dplib.verdicts import look, markup
 
 __all__ = [
@@ -45,13 +46,13 @@ def kind(verdict: str) -> str:
     return verdict.replace(" ", "-")
 
 
-def badge(verdict: str, word: str = "") -> str:
-    """Return a verdict as its sign and its word (for a claim: `Claim.word`)."""
+def badge(verdict: str) -> str:
+    """Return a verdict as its sign and its word."""
     sign = look(verdict).sign
     return (
         f'<span class="verdict verdict-{kind(verdict)}">'
         f'<span class="verdict-sign" aria-hidden="true">{sign}</span> '
-        f'<span class="verdict-word">{word or verdict}</span></span>'
+        f'<span class="verdict-word">{verdict}</span></span>'
     )
 
 
@@ -128,7 +129,10 @@ def at(claim: Claim) -> str:
     """Return the parameter values for which a claim is made."""
     if not claim.at:
         return ""
-    text = ", ".join(f"{name} = {value}" for name, value in claim.at.items())
+    text = ", ".join(
+        f"{name} = {shown(value) if isinstance(value, float) else value}"
+        for name, value in claim.at.items()
+    )
     return f' <small class="claim-at">at {escape(text)}</small>'
 
 
@@ -169,7 +173,7 @@ def claim_table(book: Snapshot, claims: Iterable[Claim], link: Link) -> str:
 
 def _cells(book: Snapshot, claim: Claim, link: Link) -> tuple[str, dict[str, str]]:
     """Return the verdict of a claim, and the cells of its row by column."""
-    verdict = badge(claim.verdict, claim.word)
+    verdict = badge(claim.verdict)
     if claim.notebook is not None:
         verdict = f'<a href="{escape(link(claim.notebook, claim.id))}">{verdict}</a>'
     if claim.evidence and not claim.same_as:

@@ -42,8 +42,6 @@
       { type: "button", "aria-pressed": "false" },
       badge.cloneNode(true),
     );
-    // A row may add how it was tried; the button stands for all of them.
-    button.querySelector(".verdict-word").textContent = verdict;
     button.addEventListener("click", () => {
       if (!chosen.delete(verdict)) chosen.add(verdict);
       button.setAttribute("aria-pressed", String(chosen.has(verdict)));

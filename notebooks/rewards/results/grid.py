@@ -8,8 +8,7 @@ and the goal. All arms and all cells share their random numbers.
 ``more_error`` the mean difference to input perturbation in the same group, in pairs,
 and its standard error; ``q05`` to ``q95`` quantiles of the cost; ``stays`` the share of
 private policies that stay at the goal, ``largest`` the share of private rewards whose
-largest entry is still the goal's; ``backups`` the mean number of backups of modified
-policy iteration.
+largest entry is still the goal's.
 """
 
 from functools import lru_cache
@@ -36,7 +35,7 @@ AGREEMENT = {"rule": "relative", "tolerance": 1.0e-5}
 TASK = ("r_max", "b", "epsilon")
 COLUMNS = (
     *("group", "mechanism", "start", "mean", "error", "more", "more_error"),
-    *("q05", "q25", "q50", "q75", "q95", "stays", "largest", "backups"),
+    *("q05", "q25", "q50", "q75", "q95", "stays", "largest"),
 )
 
 
@@ -92,7 +91,6 @@ def run(r_max, b, epsilon):
                 *np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]),
                 np.mean([one.stays.mean() for one in parts]),
                 np.mean([one.largest.mean() for one in parts]),
-                np.mean([one.iterations.mean() for one in parts]),
             )
             # Six decimals: the values are certified to more, the means to far less.
             rows.append(

@@ -28,7 +28,7 @@ AGREEMENT = {"rule": "relative", "tolerance": 1.0e-5}
 TASK = ("agents", "p", "discount", "b")
 COLUMNS = (
     *("group", "mechanism", "mean", "error", "more", "more_error"),
-    *("q05", "q25", "q50", "q75", "q95", "stays", "largest", "backups"),
+    *("q05", "q25", "q50", "q75", "q95", "stays", "largest"),
 )
 
 
@@ -68,7 +68,7 @@ def run(agents, p, discount, b):
         numbers = (
             *(own.mean(), error(own), more.mean(), error(more)),
             *np.quantile(own, [0.05, 0.25, 0.5, 0.75, 0.95]),
-            *(one.stays.mean(), one.largest.mean(), one.iterations.mean()),
+            *(one.stays.mean(), one.largest.mean()),
         )
         # Six decimals: the values are certified to more, the means to far less.
         rows.append((group, mechanism, *(round(float(x), 6) for x in numbers)))
