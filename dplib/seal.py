@@ -81,9 +81,10 @@ def digest(claim: Claim) -> str:
 
     Examples
     --------
-    >>> claim = Claim("truthful.x", "Theorem 2", "theorem", "x holds", "open", None)
+    >>> place = ("Theorem 2", "theorem", "headline")
+    >>> claim = Claim("truthful.x", *place, "x holds", "open", None)
     >>> digest(claim)
-    '6368fdcceace'
+    'c7b35c28ea29'
     """
     facts = [getattr(claim, name) for name in _FIELDS] + [sorted(claim.at.items())]
     facts.append(claim.verdict == "open")

@@ -27,10 +27,10 @@ NAME = "truthful/01_tiny"
 LEDGER = """\
 paper: {key: nobody2020, title: A tiny paper, authors: N. Body}
 claims:
-- {id: truthful.half, where: Theorem 1, kind: number, says: one half,
+- {id: truthful.half, where: Theorem 1, kind: number, level: headline, says: one half,
    printed: "0.50", at: {n: 2}, verdict: reproduced, evidence: exact,
    notebook: truthful/01_tiny}
-- {id: truthful.later, where: Theorem 2, kind: theorem, says: more,
+- {id: truthful.later, where: Theorem 2, kind: theorem, level: headline, says: more,
    verdict: open, notebook: null}
 """
 
