@@ -24,7 +24,7 @@ from dplib.rounding import DIGITS
 
 __all__ = ["LENGTHS", "same", "settle"]
 
-#: The parts of an SVG that hold lengths: a scale factor elsewhere is exact.
+# The parts of an SVG that hold lengths: a scale factor elsewhere is exact.
 LENGTHS = re.compile(
     r'\b(?:d|points|x|y|x1|x2|y1|y2|cx|cy|r|width|height|viewBox)="[^"]*"'
     r"|translate\([^)]*\)"

@@ -95,12 +95,13 @@ class Snapshot:
         return {name: found[name] for name in ledger.VERDICTS if found[name]}
 
     def served(self, claim: Claim) -> tuple[Claim, ...]:
-        """Return what folds under a claim: inputs, steps, and other places of it."""
-        return tuple(
-            other
-            for other in self.claims(claim.chapter)
-            if claim.id in (other.serves, other.same_as)
-        )
+        """Return what folds under a claim: its other places, inputs, steps."""
+        claims = self.claims(claim.chapter)
+        result: list[Claim] = []
+        for one in (claim, *(c for c in claims if c.serves == claim.id)):
+            result += [one] if one.serves else []
+            result += [c for c in claims if c.same_as == one.id]
+        return tuple(result)
 
 
 def read(root: Path) -> Snapshot:

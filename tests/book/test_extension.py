@@ -46,8 +46,12 @@ ENTRIES: list[dict[str, Any]] = [
     {"verdict": "open", "notebook": None},
 ]
 OPEN = len(ENTRIES) - 1
-SAME = {"id": "truthful.again", "where": "Abstract", "says": "claim 2, again"}
-SAME |= {"same_as": "truthful.c2"}
+STEP = OPEN - 1
+SAME = [
+    {"id": f"truthful.again{number}", "where": "Abstract"}
+    | {"says": f"claim {number}, again", "same_as": f"truthful.c{number}"}
+    for number in (2, STEP)  # a headline, and a step under another
+]
 
 STATUS = {
     "versions": {"numpy": "2.4.6"},
@@ -79,7 +83,7 @@ class Book:
             }
             | entry
             for number, entry in enumerate(ENTRIES)
-        ] + [SAME]
+        ] + SAME
         self.write_ledger()
         self.payloads = [
             Check(claim, claim.verdict, 1.0, None, f"found {claim.id}").payload()
@@ -248,9 +252,10 @@ def test_the_headlines_are_on_top_and_the_rest_is_folded(book: Book) -> None:
     top, served, more, own = markup.split("<details")
     for number, part in enumerate([top] * 3 + [more] * 4 + [own, served, more]):
         assert re.search(rf"claim {number}\b", part), number
-    assert "2 entries that the headlines rest on" in served
-    assert "claim 2, again" in served
-    assert "as truthful.c2" in served
+    assert "3 entries that the headlines rest on" in served
+    for number in (2, STEP):
+        assert f"claim {number}, again" in served
+        assert f"as truthful.c{number}" in served
     assert "5 entries more of the paper" in more
     assert "1 entry of our own" in own
     for verdict, facts in VERDICTS.items():
