@@ -79,7 +79,7 @@ VERDICTS: Mapping[str, Verdict] = MappingProxyType(
             "?", "#cc78bc", "the paper leaves open what decides; our choices are listed"
         ),
         "not reproduced": Verdict(
-            "≠", "#ca3542", "fully specified, does not agree, and we cannot prove why"
+            "≠", "#ca3542", "does not agree, whatever we tried, and we cannot prove why"
         ),
         "undecided": Verdict("≈", "#56b4e9", "our samples do not decide"),
         "shown": Verdict("★", "#0173b2", "a result of ours"),
