@@ -196,7 +196,15 @@ class Checks:
             finding += "choices vary"
         if all(_agrees(claim, number, target[0], size) for number in (ours, *others)):
             verdict = "reproduced"
-        elif choices and _agrees(claim, span, target[0], size, some=True):
+        elif (
+            choices
+            and _agrees(claim, span, target[0], size, some=True)
+            # Some choice surely gives another number: else the samples are too small.
+            and not all(
+                _agrees(claim, number, target[0], size, some=True)
+                for number in (ours, *others)
+            )
+        ):
             verdict = "underspecified"
         elif (
             claim.verdict == "corrected"
@@ -463,14 +471,17 @@ class Checks:
             check.fail("values", where, "a mapping of two values or more", dict(values))
         given = _Given(claim, where, bound)
         cases = given.cases("values", values)
-        ends = list(cases.values())
+        pairs = list(pairwise(cases.values()))
         steps = [
-            _Ends(b.value - a.value, b.low - a.high, b.high - a.low)
-            for a, b in pairwise(ends)
+            _Ends(b.value - a.value, b.low - a.high, b.high - a.low) for a, b in pairs
         ]
-        verdict = _judge(dict(enumerate(steps)))
-        if verdict == "reproduced" and any(step.low == 0.0 for step in steps):
-            verdict = "not reproduced"  # equal values are in no order
+        # Equal values are in no order, and rounding puts none before another.
+        tiny = [1.0e-12 * max(abs(a.value), abs(b.value), 1e-290) for a, b in pairs]
+        clear = [
+            _Ends(s.value, s.low - t, s.high + t)
+            for s, t in zip(steps, tiny, strict=True)
+        ]
+        verdict = _judge(dict(enumerate(clear)))
         if not finding:
             finding = ", ".join(
                 f"{name} {v.text(claim.unit)}"

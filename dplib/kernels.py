@@ -27,6 +27,7 @@ _FIXED = {
     "PYTHONHASHSEED": "0",
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "PYTHONSTARTUP": "",  # IPython runs it too
+    "PYTHONVERBOSE": "",
     "JUPYTER_PATH": "",
     "JUPYTER_CONFIG_PATH": "",
 }

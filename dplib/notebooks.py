@@ -148,6 +148,8 @@ def read_source(path: Path) -> Any:
             f"{path.name} has carriage returns, as on Windows: refresh would delete "
             "them; let its lines end with a line feed alone."
         )
+    if re.search(r"^(<{7}|>{7}) ", text, re.M):
+        raise NotebookError(f"{path.name} holds the marks of a merge conflict.")
     header = text.split("\n---\n", 1)[0]
     if not text.startswith("---\n") or not re.search(r"^jupytext:", header, re.M):
         raise NotebookError(
@@ -251,15 +253,24 @@ def _digest(notebook: Any) -> str:
     return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()
 
 
+def _stored(path: Path) -> Any:
+    """Return the ``.ipynb`` of a pair; None if there is none, or no whole one."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception:  # conflict marks, an empty file, half a notebook
+        return None
+
+
 def _refuse_to_lose(source: Path) -> None:
     """Raise if the ``.ipynb`` has an edit that the ``.md`` does not have."""
-    path = source.with_suffix(".ipynb")
-    try:
-        stored = nbformat.read(path, as_version=4)
-    except (OSError, nbformat.reader.NotJSONError):  # none, or conflict marks
+    stored = _stored(source.with_suffix(".ipynb"))
+    if stored is None:
         return
     executed = stored.metadata.get("dplib", {}).get("executed")
-    if _digest(stored) not in (executed, _digest(read_source(source))):
+    # Of a notebook's metadata and blank ends the .md holds a part only.
+    held = jupytext.reads(source_text(stored), fmt=_FORMAT)
+    same = _digest(stored) == executed or _digest(held) == _digest(read_source(source))
+    if not same or any(cell.get("attachments") for cell in stored.cells):
         name = name_of(source)
         raise NotebookError(
             f"{name}: the .ipynb was edited, and the .md lacks the edit: take it over "
@@ -423,14 +434,15 @@ def _surroundings() -> dict[str, Any]:
 
 def _keep_the_same(notebook: Any, path: Path) -> None:
     """Keep what is stored of outputs that another processor gives in other bits."""
-    if not path.is_file():
+    if (stored := _stored(path)) is None:
         return
-    stored = nbformat.read(path, as_version=4).cells
-    outputs_of = {cell.source: cell.get("outputs", []) for cell in stored}
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            before = outputs_of.get(cell.source, [])
-            cell.outputs = outputs.settle(before, cell.outputs)
+    fresh, old = (
+        [cell for cell in one.cells if cell.cell_type == "code"]
+        for one in (notebook, stored)
+    )
+    for cell, before in zip(fresh, old, strict=False):
+        if cell.source == before.source:
+            cell.outputs = outputs.settle(before.outputs, cell.outputs)
 
 
 def refresh(
@@ -479,6 +491,8 @@ def refresh(
         name = name_of(source)
         print(f"refresh {name} ...", flush=True)
         before = _bytes(source)
+        if not discard:
+            _refuse_to_lose(source)  # once more: others ran for minutes
         notebook = read_source(source)
         read_status(root)  # a broken one stops here, before anything is written
         try:
@@ -563,7 +577,8 @@ def trust(root: Path, names: Sequence[str] = ()) -> None:
     """
     with contextlib.suppress(OSError), NotebookNotary() as notary:
         for source in find(root, names):
-            notary.sign(nbformat.read(source.with_suffix(".ipynb"), as_version=4))
+            if (stored := _stored(source.with_suffix(".ipynb"))) is not None:
+                notary.sign(stored)
 
 
 def _verified(root: Path, names: Sequence[str]) -> None:

@@ -182,6 +182,14 @@ def test_an_underspecified_number(value, others, bound, verdict) -> None:
         assert got == verdict
 
 
+def test_a_value_that_is_too_uncertain_is_no_choice_of_ours() -> None:
+    got = verdict_of(
+        make("underspecified"),
+        lambda c: c.check_value(ID, 0.5, bound=0.1, choices={"a": 0.5}),
+    )
+    assert got == "not reproduced"
+
+
 def test_no_choice_no_underspecified_number() -> None:
     got = verdict_of(make("underspecified"), lambda c: c.check_value(ID, 0.6))
     assert got == "not reproduced"
@@ -590,6 +598,8 @@ def test_a_print_from_our_distribution_is_rejected_once_in_a_million() -> None:
     [
         ([1.0, 2.0, 3.0], 0.0, "reproduced"),
         ([1.0, 1.0], 0.0, "not reproduced"),
+        ([0.3, 0.1 + 0.2], 0.0, "not reproduced"),
+        ([0.1 + 0.2, 0.3], 0.0, "not reproduced"),
         ([2.0, 1.0], 0.0, "refuted"),
         ([1.0, 2.0], 0.45, "reproduced"),
         ([1.0, 2.0], 0.5, "not reproduced"),

@@ -515,11 +515,80 @@ def test_an_edit_of_the_md_is_taken(root, both) -> None:
 
 
 @pytest.mark.usefixtures("no_kernel")
-def test_a_pair_with_conflict_marks_in_the_ipynb_is_refreshed(root) -> None:
+def test_what_the_md_cannot_hold_is_no_edit(root) -> None:
+    # A save that folds a long output used to be refused for ever.
+    notebooks.refresh(root)
     stored = root / "notebooks" / f"{NAME}.ipynb"
-    stored.write_text("<<<<<<< HEAD\n{}\n")
+    notebook = nbformat.read(stored, as_version=4)
+    notebook.cells[1].metadata["scrolled"] = True
+    notebook.cells[0].source += "\n"
+    nbformat.write(notebook, stored)
+    notebooks.refresh(root)
+    notebook.cells[0]["attachments"] = {"a.png": {"image/png": ""}}
+    nbformat.write(notebook, stored)
+    with pytest.raises(NotebookError, match="was edited"):
+        notebooks.refresh(root)
+
+
+def test_an_edit_while_another_notebook_runs_is_not_overwritten(
+    root, monkeypatch
+) -> None:
+    # Edits used to be looked for once, before the first notebook ran.
+    monkeypatch.setattr(notebooks, "execute", lambda *_: 1.0)
+    other = root / "notebooks" / "truthful" / "02_tiny.md"
+    other.write_text(SOURCE)
+    notebooks.refresh(root)
+    stored = other.with_suffix(".ipynb")
+
+    def execute(*_: Any) -> float:
+        stored.write_text(stored.read_text().replace("n = 2", "n = 3"))
+        return 1.0
+
+    monkeypatch.setattr(notebooks, "execute", execute)
+    with pytest.raises(NotebookError, match=r"02_tiny: the \.ipynb was edited"):
+        notebooks.refresh(root)
+    assert "n = 3" in stored.read_text()
+
+
+@pytest.mark.usefixtures("no_kernel")
+def test_equal_cells_keep_their_own_outputs(root, monkeypatch) -> None:
+    # They used to get those of the last cell with the same source.
+    twice = "\n\n```{code-cell} ipython3\nprint(n)\n```\n"
+    (root / "notebooks" / f"{NAME}.md").write_text(SOURCE.rstrip() + 2 * twice)
+    texts = ["0.25\n", "0.26\n"]
+
+    def execute(notebook: Any, *_: Any) -> float:
+        cells = [cell for cell in notebook.cells if cell.source == "print(n)"]
+        for cell, text in zip(cells, texts, strict=True):
+            cell.outputs = [nbformat.v4.new_output("stream", text=text)]
+        return 1.0
+
+    monkeypatch.setattr(notebooks, "execute", execute)
+    notebooks.refresh(root)
+    before = files(root)
+    notebooks.refresh(root)
+    assert files(root) == before
+
+
+@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}\n", "", "[]", "{}"])
+def test_a_broken_ipynb_is_refreshed(root, known, text) -> None:
+    # Conflict marks used to end in a traceback where only outputs differed.
+    stored = root / "notebooks" / f"{NAME}.ipynb"
+    if known:
+        notebooks.refresh(root)
+    stored.write_text(text)
+    notebooks.trust(root)
     notebooks.refresh(root)
     assert json.loads(stored.read_text())["cells"]
+
+
+def test_conflict_marks_in_the_md_are_refused(tmp_path) -> None:
+    path = tmp_path / "01_tiny.md"
+    path.write_text(f"{SOURCE}\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other\n")
+    with pytest.raises(NotebookError, match="marks of a merge conflict"):
+        notebooks.read_source(path)
 
 
 @pytest.mark.usefixtures("no_kernel")

@@ -35,6 +35,8 @@ CLAIM = {"value": 311.414, "bound": 0.0, "finding": "ours 311.414 m", "at": {"n"
         ("text/plain", "0.3", "0.28", False),
         ("text/plain", "9.99e-5", "1.00e-4", True),
         ("text/plain", "-0", "0", True),
+        ("text/plain", "3e1234567 of a digest", "3e1234567 of a digest", True),
+        ("text/plain", "3e1234567 of a digest", "4e1234567 of a digest", False),
         ("text/plain", "12 of 60", "13 of 60", False),
         ("text/plain", "12 of 60", "12 of 60 of 60", False),
         ("text/latex", "0.125", "0.126", False),
@@ -59,6 +61,7 @@ def test_figures_and_texts(kind: str, stored: str, fresh: str, same: bool) -> No
         ({"finding": "ours 312.414 m"}, False),
         ({"at": {"n": 3}}, False),
         ({"at": {}}, False),
+        ({"bound": 0.5}, False),
         ({"verdict": "reproduced"}, False),
     ],
 )
@@ -68,8 +71,12 @@ def test_claims(change: dict[str, Any], same: bool) -> None:
 
 def test_a_certified_bound_is_what_a_claim_may_move() -> None:
     rough = CLAIM | {"value": 311.0, "bound": 0.7}
-    assert outputs.same(MIME_TYPE, rough, rough | {"value": 311.6})
-    assert not outputs.same(MIME_TYPE, rough, rough | {"value": 312.0})
+    assert outputs.same(MIME_TYPE, rough, rough | {"value": 312.0})  # a unit
+    assert not outputs.same(MIME_TYPE, rough, rough | {"value": 313.0})
+    assert not outputs.same(MIME_TYPE, rough, rough | {"at": {"n": 2.5}})
+    wide = CLAIM | {"interval": [311.2, 311.7]}
+    assert outputs.same(MIME_TYPE, wide, wide | {"interval": [311.2, 311.8]})
+    assert not outputs.same(MIME_TYPE, wide, wide | {"interval": [311.2, 311.9]})
 
 
 def test_what_is_the_same_stays_as_stored() -> None:
