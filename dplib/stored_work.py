@@ -3,8 +3,9 @@
 Every finished task leaves a file of its own in the git-ignored folder
 ``runs/stored/``, under the key of the code that made it; it is written aside and
 then renamed, so that a half-written one never counts. Whoever starts the run again
-goes on with the tasks that are not there. At the end table and description are
-written in the same way, and the folder is removed.
+goes on with the tasks that are not there. At the end description and table are
+written in the same way, and the folder is removed. To recertify leaves that folder
+alone.
 
 A task's random numbers depend on the task alone (`dplib.rng.stream`), so that one
 process, several, and a run that was interrupted write the same table.
@@ -20,6 +21,7 @@ import os
 import platform
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -153,11 +155,6 @@ def _collect(
     definition: Definition, tasks: Sequence[Task], folder: Path, workers: int
 ) -> tuple[dict[Task, list[Row]], float]:
     """Return the rows of tasks, running those that have not been; and seconds."""
-    # Another code: what it left is of no use, and must not pile up.
-    if folder.parent.is_dir():
-        for old in folder.parent.iterdir():
-            if old != folder:
-                shutil.rmtree(old, ignore_errors=True)
     width = len(definition.task) + len(definition.columns)
     open_ = [task for task in tasks if _finished(folder, task, width) is None]
     if open_:
@@ -207,9 +204,21 @@ def produce(definition: Definition, *, root: Path, workers: int = 1) -> None:
     Raises
     ------
     StoredError
-        If a task fails. Those that were finished are not run again.
+        If a task fails: those that were finished are not run again. Or if there is a
+        table without description, which no run leaves.
     """
+    table, sidecar = (definition.path.with_suffix(end) for end in (".csv", ".json"))
+    if table.exists() and not sidecar.exists():
+        raise StoredError(
+            f"{definition.name}: {table.name} lies there without {sidecar.name}, so no "
+            "run wrote it: move it away, or restore both."
+        )
     folder = _folder(root, definition)
+    # Another code: what it left is of no use, and must not pile up.
+    if folder.parent.is_dir():
+        for old in folder.parent.iterdir():
+            if old != folder:
+                shutil.rmtree(old, ignore_errors=True)
     found, seconds = _collect(definition, definition.tasks, folder, workers)
     rows = [row for task in definition.tasks for row in found[task]]
     text = table_text((*definition.task, *definition.columns), rows)
@@ -228,8 +237,8 @@ def produce(definition: Definition, *, root: Path, workers: int = 1) -> None:
     }
     # Killed between the two, the digests differ, the result is refused, and the
     # finished tasks are still there.
-    write_atomically(definition.path.with_suffix(".csv"), text)
-    _write_about(definition.path.with_suffix(".json"), about)
+    _write_about(sidecar, about)
+    write_atomically(table, text)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -311,9 +320,8 @@ def recertify(
         raise StoredError(state)
     stored = load(name, root=root)
     tasks = sample(definition, points)
-    folder = _folder(root, definition)
-    fresh, _ = _collect(definition, tasks, folder, workers)
-    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        fresh, _ = _collect(definition, tasks, Path(folder), workers)
     gap = difference(definition, stored, fresh)
     if gap:
         raise StoredError(

@@ -13,16 +13,18 @@ import importlib.metadata
 import io
 import os
 import platform
+import re
 import socket
 import time
 import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["abandoned", "table_text", "versions", "write_atomically"]
+__all__ = ["abandoned", "table_text", "versions", "write_atomically", "written_aside"]
 
 _HOST = socket.gethostname().replace("~", "-")
 _DAY = 86_400.0
+_ASIDE = re.compile(r"\..+~([^~]+)~([0-9]+)~[0-9a-f]{8}\.part", re.DOTALL)
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -68,23 +70,38 @@ def _force(folder: Path) -> None:
     os.close(descriptor)
 
 
+def written_aside(name: str) -> bool:
+    """Say whether a file has a name that only `write_atomically` gives.
+
+    Examples
+    --------
+    >>> written_aside(".a.txt~host~17~0a1b2c3d.part"), written_aside("thesis.part")
+    (True, False)
+    """
+    return _ASIDE.fullmatch(name) is not None
+
+
 def abandoned(path: Path) -> bool:
     """Say whether a file written aside belongs to a process that is gone.
 
-    Those of a process that lives, or of another machine in the last day, are not.
+    Those of a process that lives, or of another machine in the last day, do not; nor
+    does a file that `write_atomically` did not name.
 
     Parameters
     ----------
     path : pathlib.Path
-        A file whose name ends in ``.part``, from `write_atomically`.
+        Any file.
     """
+    ours = _ASIDE.fullmatch(path.name)
+    if ours is None:
+        return False
+    host, process = ours.groups()
     try:
-        host, process = path.name.removesuffix(".part").split("~")[-3:-1]
         if host == _HOST:
             os.kill(int(process), 0)
             return False
         return time.time() - path.stat().st_mtime > _DAY
-    except (ProcessLookupError, ValueError):
+    except (ProcessLookupError, OverflowError):
         return True
     except OSError:  # it lives and is another's; or it is gone
         return False

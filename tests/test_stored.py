@@ -144,21 +144,25 @@ def test_a_broken_description_is_refused(book, text):
         stored.load("tiny/run", root=book)
 
 
-def test_killed_between_table_and_description_is_refused_and_can_go_on(
+def test_killed_between_description_and_table_is_refused_and_can_go_on(
     book, monkeypatch
 ):
     made(book)
     old = table(book)
     write(book, TINY.replace('"seed": 1', '"seed": 2'))
 
-    def killed(*_):
-        raise KeyboardInterrupt
+    write_whole = stored_work.write_atomically
+
+    def killed(path, text):
+        if path == place(book, ".csv"):
+            raise KeyboardInterrupt
+        write_whole(path, text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stored_work, "_write_about", killed)
+        patch.setattr(stored_work, "write_atomically", killed)
         with pytest.raises(KeyboardInterrupt):
             stored_work.produce(define(book), root=book)
-    assert table(book) != old
+    assert table(book) == old
     with pytest.raises(StoredError, match="is not the table"):
         stored.load("tiny/run", root=book)
 
@@ -169,6 +173,13 @@ def test_killed_between_table_and_description_is_refused_and_can_go_on(
         patch.setattr(stored_work, "_do", never)
         stored_work.produce(define(book), root=book)
     assert stored.status(define(book), root=book) == ""
+
+
+def test_a_table_that_no_run_wrote_is_not_overwritten(book):
+    place(book, ".csv").write_text("mine")
+    with pytest.raises(StoredError, match="move it away"):
+        made(book)
+    assert table(book) == b"mine"
 
 
 # -- interrupted runs -------------------------------------------------------
@@ -333,6 +344,20 @@ def test_recertifying_refuses_what_does_not_agree_and_changes_nothing(book):
     with pytest.raises(StoredError, match="does not agree with the present code"):
         stored_work.recertify(define(book), root=book, points=2)
     assert (table(book), place(book, ".json").read_bytes()) == files
+
+
+def test_recertifying_leaves_the_tasks_of_an_interrupted_run(book):
+    made(book)
+    _, stop = counting(book)
+    stop.touch()
+    with pytest.raises(StoredError):
+        stored_work.produce(define(book), root=book)
+    stop.unlink()
+    folder = stored_work._folder(book, define(book))
+    left = sorted(folder.iterdir())
+    stored_work.recertify(define(book), root=book, points=2)
+    assert len(left) == 2
+    assert sorted(folder.iterdir()) == left
 
 
 @pytest.mark.parametrize(

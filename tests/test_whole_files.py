@@ -48,7 +48,9 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside(tmp_path):
     [
         (".a.txt~{host}~{pid}~00000000.part", False),  # this process lives
         (".a.txt~{host}~999999999~00000000.part", True),
-        ("odd.part", True),
+        ("thesis.pdf.part", False),
+        ("notes~x.part", False),
+        (".movie.part", False),
     ],
 )
 def test_what_the_dead_left_is_told_apart(tmp_path, name, gone):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from dplib.sweep.errors import SweepError
 
-__all__ = ["held", "locked"]
+__all__ = ["held", "is_lock", "locked"]
 
 _PATIENCE = 1.0  # seconds: `held` takes the lock for a moment
 
@@ -45,6 +46,15 @@ def locked(out: Path) -> Iterator[None]:
         file.flush()
         yield
         file.truncate(0)
+
+
+def is_lock(path: Path) -> bool:
+    """Return whether a file is the lock of a sweep, held or not, by what it holds."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return re.fullmatch(r"(process [0-9]+ on \S+)?", text) is not None
 
 
 def held(out: Path) -> bool:

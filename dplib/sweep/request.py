@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from dplib.sweep.errors import RefusedError
+from dplib.sweep.lock import is_lock
 from dplib.sweep.notebook import Notebook, point_key
 from dplib.sweep.points import Point, checked
 from dplib.sweep.store import Store
-from dplib.whole_files import write_atomically
+from dplib.whole_files import write_atomically, written_aside
 
 __all__ = ["Request", "last_request", "request", "save"]
 
@@ -72,9 +73,11 @@ def request(notebook: Notebook, points: Points, out: str | Path) -> Request:
 
 def _must_be_ours(where: Path) -> None:
     """Refuse a folder with files of somebody else, who may have a table.csv too."""
-    have = {path.name for path in where.glob("[!.]*")}
+    names = {path.name for path in where.glob("*")}
+    have = {name for name in names if not written_aside(name)}
     begun, whole = {"lock", "versions"}, {"lock", "versions", "request.json"}
-    if have - begun and not whole <= have:
+    others = have - begun and not whole <= have
+    if others or ("lock" in have and not is_lock(where / "lock")):
         raise RefusedError(
             f"The folder {where} holds other files than a sweep's: give --out a new "
             "or an empty one."

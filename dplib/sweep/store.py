@@ -201,7 +201,7 @@ def clean(store: Store) -> None:
             continue
         for entry in os.scandir(folder):
             path = Path(entry.path)
-            if entry.name.endswith(".part") and abandoned(path):
+            if abandoned(path):
                 path.unlink(missing_ok=True)
     for mark in (store.folder / "running").glob("*"):
         mark.unlink(missing_ok=True)

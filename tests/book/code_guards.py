@@ -51,10 +51,13 @@ def _makers() -> set[str]:
 CHANCE = _makers()
 
 
-def trees(source: Path) -> Iterator[ast.Module]:
-    """Yield the syntax of a pair's code cells; `magics` reports those without."""
+def trees(source: Path, without: str = "") -> Iterator[ast.Module]:
+    """Yield the syntax of a pair's code cells, but of those with a tag.
+
+    The guard `magics` reports cells that have none.
+    """
     for cell in nbformat.read(source.with_suffix(".ipynb"), as_version=4).cells:
-        if cell.cell_type == "code":
+        if cell.cell_type == "code" and without not in cell.metadata.get("tags", ()):
             try:
                 yield ast.parse(cell.source)
             except SyntaxError:
@@ -131,6 +134,12 @@ _DECIDE |= {"trivial", "replicates"}
 _PLAIN = {"abs", "min", "max", "sum", "float", "int", "round", "array", "float64"}
 _PLAIN |= {"Fraction", "Interval"}
 _MODULES = {"np", "math"}
+# Functions that make nearly every number a margin, or a gap, that passes.
+_EASY = {
+    "margin": {"abs", "max"},
+    "margins": {"abs", "max"},
+    "gap": {"min"},
+}
 # What a notebook may ask of the checks.
 _SERVICES = {
     "book": ("check_", "table"),
@@ -140,11 +149,12 @@ _SERVICES = {
 
 def checks(source: Path) -> list[str]:
     """No check decides on a literal, on the print itself, or on x - x."""
-    return [text for tree in trees(source) for text in unfailing(tree)]
+    cells = trees(source, without="parameters")
+    return unfailing(ast.Module([line for tree in cells for line in tree.body], []))
 
 
 def unfailing(tree: ast.Module) -> list[str]:
-    """Return what a cell has of checks that cannot fail, or of tampering with them."""
+    """Return what code has of checks that cannot fail, or of tampering with them."""
     problems = []
     nodes = list(ast.walk(tree))
     of = {id(n.value): n.attr for n in nodes if isinstance(n, ast.Attribute)}
@@ -186,20 +196,34 @@ def unfailing(tree: ast.Module) -> list[str]:
 
 
 def _literals(nodes: list[ast.AST]) -> dict[str, ast.expr]:
-    """Return the names that a cell binds once, to something typed."""
+    """Return the names that are bound once, and to what: no list that may grow."""
     bound = [
-        node.id
+        node.arg if isinstance(node, ast.arg) else node.id
         for node in nodes
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
     ]
-    known: dict[str, ast.expr] = {}
+    pairs: list[tuple[ast.expr, ast.expr]] = []
     for node in nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            filled = isinstance(node.value, ast.List | ast.Dict | ast.Set)
-            if bound.count(name) == 1 and not filled:
-                known[name] = node.value
-    return known
+        if isinstance(node, ast.Assign):
+            pairs += [(target, node.value) for target in node.targets]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            pairs.append((node.target, node.value))
+    known: dict[str, ast.expr] = {}
+    for target, value in pairs:
+        if isinstance(target, ast.Tuple | ast.List):
+            each = [value] * len(target.elts)
+            if isinstance(value, ast.Tuple) and len(value.elts) == len(each):
+                each = value.elts
+            pairs += zip(target.elts, each, strict=True)  # taken up by this loop
+        elif isinstance(target, ast.Name) and bound.count(target.id) == 1:
+            known[target.id] = value
+    filled = ast.List | ast.Dict | ast.Set
+    return {name: to for name, to in known.items() if not isinstance(to, filled)}
+
+
+def _less(known: dict[str, ast.expr], name: str) -> dict[str, ast.expr]:
+    return {other: value for other, value in known.items() if other != name}
 
 
 def _check(node: ast.Call, known: dict[str, ast.expr]) -> list[str]:
@@ -216,6 +240,19 @@ def _check(node: ast.Call, known: dict[str, ast.expr]) -> list[str]:
         if _typed(part, known, claim)
     ]
     problems += [
+        f"{claim}: {k.arg}={name}(...) passes too easily"
+        for k in node.keywords
+        if k.arg in _EASY
+        for part in (k.value.values if isinstance(k.value, ast.Dict) else [k.value])
+        if (name := _outermost(part, known)) in _EASY[k.arg]
+    ]
+    problems += [
+        f"{claim}: a default decides: {ast.unparse(part)[:40]}"
+        for part in parts
+        for inner in ast.walk(part)
+        if isinstance(inner, ast.keyword) and inner.arg == "default"
+    ]
+    problems += [
         f"{claim}: within={ast.unparse(k.value)} is not at most {WITHIN:g}, or that "
         "times a scale"
         for k in node.keywords
@@ -227,7 +264,7 @@ def _check(node: ast.Call, known: dict[str, ast.expr]) -> list[str]:
 def _typed(node: ast.expr, known: dict[str, ast.expr], claim: str) -> bool:
     """Whether an expression holds nothing but literals and the claim's own print."""
     if isinstance(node, ast.Name):
-        return node.id in known and _typed(known[node.id], {}, claim)
+        return node.id in known and _typed(known[node.id], _less(known, node.id), claim)
     if isinstance(node, ast.Call):
         if _name(node.func) == "printed":
             return ast.unparse(node.args[0]) == claim
@@ -247,10 +284,23 @@ def _typed(node: ast.expr, known: dict[str, ast.expr], claim: str) -> bool:
     return all(_typed(part, known, claim) for part in parts)
 
 
+def _outermost(node: ast.expr, known: dict[str, ast.expr]) -> str:
+    """Return the function that is called last, `float` and names apart, or ""."""
+    if isinstance(node, ast.Name) and node.id in known:
+        return _outermost(known[node.id], _less(known, node.id))
+    if isinstance(node, ast.DictComp):
+        return _outermost(node.value, known)
+    if not isinstance(node, ast.Call):
+        return ""
+    if _name(node.func) == "float" and node.args:
+        return _outermost(node.args[0], known)
+    return _name(node.func)
+
+
 def _tight(node: ast.expr, known: dict[str, ast.expr]) -> bool:
     """Whether a tolerance is a small number, or a product with one."""
     if isinstance(node, ast.Name):
-        return node.id in known and _tight(known[node.id], {})
+        return node.id in known and _tight(known[node.id], _less(known, node.id))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return _tight(node.left, known) or _tight(node.right, known)
     return isinstance(node, ast.Constant) and node.value <= WITHIN

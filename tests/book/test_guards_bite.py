@@ -219,6 +219,16 @@ def test_guards_of_code_see_every_cell(source):
     assert "compares with itself: n - n" in complaints(source)
 
 
+@pytest.mark.parametrize("bound", ["v = 0.5", "v = claims.printed('truthful.half')[0]"])
+def test_check_on_a_typed_number_of_the_cell_above(source, bound):
+    def change(cells):
+        cell_with(cells, "largest draw").source = bound
+        cell_with(cells, "check_value").source = "book.check_value('truthful.half', v)"
+
+    edit_cells(source, change)
+    assert NOTHING in complaints(source)
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -300,6 +310,15 @@ NOTHING = "decides on what is typed or printed"
         ("book.check_equal('a.b', gap=np.abs(1 - 1.0).max(), within=1e-9)", NOTHING),
         ("book.check_order('a.b', {'x': 1, 'y': 2})", NOTHING),
         ("book.check_readings('a.b', {'10 %': 1.0, '1 %': one})", NOTHING),
+        ("(v,) = claims.printed('a.b')\nbook.check_value('a.b', v)", NOTHING),
+        ("v: float = 0.5\nbook.check_value('a.b', v)", NOTHING),
+        ("v, w = 0.5, f(x)\nbook.check_value('a.b', v)", NOTHING),
+        ("v = 0.5\nw = v / 2\nbook.check_value('a.b', w)", NOTHING),
+        ("book.check_holds('a.b', margin=abs(x))", "margin=abs(...) passes"),
+        ("m = max(x)\nbook.check_holds('a.b', margin=float(m))", "margin=max(...)"),
+        ("book.check_holds('a.b', margin={'x': x.max()})", "margin=max(...)"),
+        ("book.check_equal('a.b', gap=np.min(g), within=1e-9)", "gap=min(...)"),
+        ("book.check_holds('a.b', margin=min(x, default=1))", "a default decides"),
         ("gap = abs(found - found)", "compares with itself"),
         ("gap = f(x)[0] / f(x)[0] - 1", "compares with itself"),
         ("book.check_equal('a.b', gap=g, within=1e9)", "within=1"),
@@ -331,6 +350,9 @@ def test_check_that_cannot_fail(code, words):
         "gaps = []\ngaps.append(x)\nbook.check_holds('a.b', margin=min(gaps))",
         "book.check_equal('a.b', gap=g, within=1e-9 * scale)",
         "book.check_order('a.b', {'zero': 0.0, 'ours': x})",
+        "v, w = 0.5, f(x)\nbook.check_value('a.b', w)",
+        "m = 1\ndef f(m):\n    book.check_holds('a.b', margin=m)",
+        "book.check_holds('a.b', margin=1 - max(abs(x)))",
         "half = 2 / 2",
         "book.table()",
     ],

@@ -181,7 +181,10 @@ def test_a_sweep_without_a_name_is_refused(notebook, ran):
     assert ran == []
 
 
-@pytest.mark.parametrize("name", ["table.csv", "points.csv", "request.json", "notes"])
+@pytest.mark.parametrize(
+    "name",
+    ["table.csv", "points.csv", "request.json", "notes", "lock", ".mine.part"],
+)
 def test_a_folder_with_files_of_the_users_is_left_alone(notebook, ran, capsys, name):
     out = notebook.parent / "out"
     out.mkdir()
@@ -210,7 +213,7 @@ def test_a_sweep_killed_at_its_start_goes_on(notebook, ran):
     out = notebook.parent / "out"
     (out / "versions").mkdir(parents=True)
     (out / "lock").touch()
-    (out / ".request.json.1.part").write_text("{")
+    (out / ".request.json~host~1~01234567.part").write_text("{")
     assert sweep(notebook, [1]).succeeded
     assert ran == [1, 1]
 

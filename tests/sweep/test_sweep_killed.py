@@ -18,6 +18,8 @@ import pytest
 import tiny_sweep
 from tiny_sweep import ROOT, Place, address, alive, children, kill, parent, until
 
+from dplib import whole_files
+
 pytestmark = pytest.mark.slow
 
 GRID = ("--grid", "a=0.1,1e-5", "--grid", "n=1,2,7", "--grid", "wait=0.3")
@@ -145,7 +147,7 @@ def test_damaged_results_are_made_again(place, serial):
     second.write_text(second.read_text().replace('"x": ', '"x": 1'))
     third.unlink()
     kept = {path: path.read_bytes() for path in place.results("damaged")[2:]}
-    half = first.with_name(".half.part")
+    half = first.with_name(f".half~{whole_files._HOST}~999999999~01234567.part")
     half.write_text("half")
     status, printed, errors = place.run("damaged", *GRID, "--workers", "1")
     assert (status, errors) == (0, ""), printed

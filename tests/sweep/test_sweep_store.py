@@ -151,8 +151,12 @@ def test_only_what_the_dead_left_is_cleaned(place):
     host = whole_files._HOST
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    gone = [f".k.json~{host}~{dead.pid}~0123.part", ".strange.part"]
-    stay = [f".k.json~{host}~{os.getpid()}~0123.part", ".k.json~elsewhere~1~01.part"]
+    gone = [f".k.json~{host}~{dead.pid}~01234567.part"]
+    stay = [
+        f".k.json~{host}~{os.getpid()}~01234567.part",
+        ".k.json~elsewhere~1~01234567.part",
+        *("thesis.pdf.part", "notes~x.part", ".movie.part"),  # somebody's own
+    ]
     for name in gone + stay:
         (folder / name).write_text("half")
     (place.folder / "running").mkdir()
