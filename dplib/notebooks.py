@@ -336,8 +336,8 @@ def key(notebook: Any, name: str, root: Path) -> str:
     -------
     str
         64 hexadecimal digits. It changes with a code cell, with a claim that
-        the ledger assigns to the notebook, with a stored result or YAML file of
-        the chapter, and with the code (not the docstrings or comments) of every
+        the ledger assigns to the notebook, with a stored result of the chapter or
+        a YAML file that it names, and with the code (not the docstrings or comments) of every
         `dplib` module that is reached.
 
     Raises
@@ -358,9 +358,11 @@ def key(notebook: Any, name: str, root: Path) -> str:
         code = provenance.code_key("\n".join(cells), root / "dplib")
     except SyntaxError as error:
         raise NotebookError(f"{name}: a cell is not Python: {error}") from None
-    # Files of the chapter: stored results, and the systems that readers write.
+    # Files of the chapter: stored results, and systems that the notebook names; a
+    # reader's own beside them is no part of the book.
     folder = root / "notebooks" / name.split("/")[0]
-    files = sorted([*folder.glob("results/*.csv"), *folder.glob("*.yml")])
+    systems = [f for f in folder.glob("*.yml") if any(f.name in cell for cell in cells)]
+    files = sorted([*folder.glob("results/*.csv"), *systems])
     read = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     whole = {"cells": cells, "claims": facts, "code": code, "files": read}
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()

@@ -789,6 +789,13 @@ def test_the_key_follows_cells_claims_and_code(keyed, path, old, new, changes) -
     assert (key_of(keyed) != before) == changes
 
 
+def test_the_key_does_not_follow_a_readers_own_file(keyed) -> None:
+    # A team of one's own beside the notebooks used to make them all stale.
+    before = key_of(keyed)
+    (keyed / "notebooks" / "truthful" / "mine.yml").write_text("agents: []\n")
+    assert key_of(keyed) == before
+
+
 def test_the_key_does_not_follow_outputs(keyed) -> None:
     source = keyed / "notebooks" / f"{NAME}.md"
     notebook = notebooks.read_source(source)
