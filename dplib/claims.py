@@ -427,9 +427,10 @@ class Checks:
             f"printed {text} at percentile {shown(100.0 * p, digits=2)}"
             for text, p in zip(claim.printed, ours, strict=True)
         ]
-        finding = "; ".join([finding, *parts] if finding else parts) + (
-            f"; p-value {p_value.text()} among {len(sample)} replicates"
+        parts.append(
+            f"runs at least as unusual: {(100.0 * p_value).text('%')} of {len(sample)}"
         )
+        finding = "; ".join([finding, *parts] if finding else parts)
         given = _Given(claim, "check_band", 0.0)
         self._record(claim, verdict, given.read("p_value", p_value), finding, given, {})
 

@@ -496,7 +496,8 @@ def test_a_printed_value_and_its_band(shown, printed, as_extreme, verdict) -> No
         assert verdict_of(claim, lambda c: c.check_band(ID, MANY)) == verdict
     payload = shown[0][claims.MIME_TYPE]
     assert payload["value"] == pytest.approx(as_extreme / 2001, rel=1e-5)
-    assert payload["finding"].endswith(" among 2000 replicates")
+    assert "; runs at least as unusual: " in payload["finding"]
+    assert payload["finding"].endswith(" %) of 2000")
     assert payload["chance"] == 1e-6
 
 

@@ -61,9 +61,9 @@ def _no_windows():
     ("name", "bad"),
     [
         *((name, {"epsilon": bad}) for name in ("02_noise", "03_privacy")
-          for bad in (0, -1.0, "1", float("nan"), 101.0)),
+          for bad in (0, -1.0, 1e-7, "1", float("nan"), 101.0)),
         *((name, {"B": bad}) for name in ("02_noise", "03_privacy")
-          for bad in (0, "3", 20.5)),
+          for bad in (0, 1e-7, "3", 20.5)),
         ("04_convergence", {"epsilon": 0}),
         ("04_convergence", {"B": -1.0}),
         ("04_convergence", {"steps": 999}),
