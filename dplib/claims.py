@@ -192,8 +192,9 @@ class Checks:
             least = min([low, *(one.low for one in every)])
             span = _Ends(low, least, max([high, *(one.high for one in every)]))
             facts = given.facts(choices=dict(zip(choices, others, strict=True)))
-            finding += f"; between {shown(low)} and {shown(high)}{unit} as our "
-            finding += "choices vary"
+            digits = {"digits": 3} if every else {}
+            ends = f"{shown(low, **digits)} and {shown(high, **digits)}{unit}"
+            finding += f"; between {ends} as our choices vary"
         if all(_agrees(claim, number, target[0], size) for number in (ours, *others)):
             verdict = "reproduced"
         elif (

@@ -213,6 +213,14 @@ def test_choices_may_be_intervals(shown) -> None:
     assert shown[0][claims.MIME_TYPE]["choices"] == {"b = 2": 0.7}
 
 
+def test_a_range_of_samples_is_shown_with_three_digits(shown) -> None:
+    checks = book(make("underspecified", evidence="sampling"))
+    ours = Interval(0.412345, 0.3, 0.5, 1e-7)
+    checks.check_value(ID, ours, choices={"b = 2": ours + 0.3})
+    finding = shown[0][claims.MIME_TYPE]["finding"]
+    assert "between 0.412 and 0.712" in finding
+
+
 @pytest.mark.parametrize(
     "claim",
     [
