@@ -162,8 +162,8 @@ class Checks:
         of the ledger's ``ours``), and so under all `choices`. *Underspecified*: the
         choices decide, and the print lies in their range. *Corrected*: outside the
         tolerance, and within half a unit of the last digit of the ledger's ``ours``.
-        Otherwise *not reproduced*. "Within" and "outside" are meant for every number
-        that `value` may be.
+        *Undecided*: samples leave open whether it agrees. Otherwise *not reproduced*.
+        "Within" and "outside" are meant for every number that `value` may be.
         """
         claim = self._take(claim_id)
         given = _Given(claim, "check_value", bound)
@@ -197,15 +197,13 @@ class Checks:
             finding += f"; between {ends} as our choices vary"
         if all(_agrees(claim, number, target[0], size) for number in (ours, *others)):
             verdict = "reproduced"
-        elif (
-            choices
-            and _agrees(claim, span, target[0], size, some=True)
-            # Some choice surely gives another number: else the samples are too small.
-            and not all(
-                _agrees(claim, number, target[0], size, some=True)
-                for number in (ours, *others)
-            )
+        elif all(
+            _agrees(claim, number, target[0], size, some=True)
+            for number in (ours, *others)
         ):
+            sampled = claim.evidence == "sampling"
+            verdict = "undecided" if sampled else "not reproduced"
+        elif choices and _agrees(claim, span, target[0], size, some=True):
             verdict = "underspecified"
         elif (
             claim.verdict == "corrected"

@@ -337,8 +337,8 @@ def key(notebook: Any, name: str, root: Path) -> str:
     str
         64 hexadecimal digits. It changes with a code cell, with a claim that
         the ledger assigns to the notebook, with a stored result of the chapter or
-        a YAML file that it names, and with the code (not the docstrings or comments) of every
-        `dplib` module that is reached.
+        a YAML file that it names, and with the code (not the docstrings or
+        comments) of every `dplib` module that is reached.
 
     Raises
     ------

@@ -190,6 +190,16 @@ def test_a_value_that_is_too_uncertain_is_no_choice_of_ours() -> None:
     assert got == "not reproduced"
 
 
+def test_samples_may_leave_open_whether_a_number_agrees() -> None:
+    claim = make("undecided", evidence="sampling")
+    check = interval(0.5, 0.1, 5e-7)
+    for choices in (None, {"a": check}):
+        got = verdict_of(
+            claim, lambda c, k=choices: c.check_value(ID, check, choices=k)
+        )
+        assert got == "undecided"
+
+
 def test_no_choice_no_underspecified_number() -> None:
     got = verdict_of(make("underspecified"), lambda c: c.check_value(ID, 0.6))
     assert got == "not reproduced"
