@@ -30,7 +30,7 @@ setup: .venv/.ok  ## make the environment in .venv from the lock
 	@touch $@
 
 book: .venv/.ok  ## build the verified book
-	@$(PY) -m dplib.notebooks current
+	@$(PY) -m dplib.book.notebooks current
 	$(PYTEST) -q tests/book/test_guards.py tests/book/test_book_ledger.py
 	$(PY) $(BIN)/jupyter-book build . --all -W -n --keep-going
 	@echo "The book is built. Open _build/html/index.html in a browser."
@@ -42,16 +42,16 @@ test: book  ## execute every notebook and prove it
 	$(PY) $(BIN)/lint-imports
 	@rm -f .cache/compared.json
 	$(PYTEST) tests dplib notebooks --doctest-modules $(NBVAL)
-	@$(PY) -m dplib.notebooks verified
+	@$(PY) -m dplib.book.notebooks verified
 
 check: .venv/.ok  ## the quick loop: fast tests, and the notebooks that changed
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	@rm -f .cache/compared.json
-	@changed=$$($(PY) -m dplib.notebooks changed) && \
+	@changed=$$($(PY) -m dplib.book.notebooks changed) && \
 	  $(PYTEST) tests dplib $$changed -m "not slow and not site" --doctest-modules $(NBVAL) && \
-	  if [ -n "$$changed" ]; then $(PY) -m dplib.notebooks verified $$changed; fi
+	  if [ -n "$$changed" ]; then $(PY) -m dplib.book.notebooks verified $$changed; fi
 
 portable: .venv/.ok  ## notebooks and numerical tests as on older processors (SHORT=1: a few)
 	$(PY) tests/portable.py $(if $(SHORT),--short) $(NBVAL)
@@ -59,26 +59,26 @@ portable: .venv/.ok  ## notebooks and numerical tests as on older processors (SH
 lab: .venv/.ok  ## open the notebooks in JupyterLab; more options: LAB_FLAGS="--port 9999"
 	@test -w "$$HOME" || { echo "JupyterLab needs a home folder that it can" \
 	  "write to: HOME=/some/folder make lab" >&2; exit 1; }
-	@$(PY) -m dplib.notebooks trust
+	@$(PY) -m dplib.book.notebooks trust
 	$(PY) -m jupyterlab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root) \
 	  $(LAB_FLAGS)
 
 reproduce: .venv/.ok  ## rewrite every notebook from scratch, then build
-	$(PY) -m dplib.notebooks refresh --status
+	$(PY) -m dplib.book.notebooks refresh --status
 	$(MAKE) book
 
 refresh: .venv/.ok  ## rewrite all notebooks, or one: NB=truthful/01_problem
-	$(PY) -m dplib.notebooks refresh $(NB) $(if $(DISCARD),--discard)
+	$(PY) -m dplib.book.notebooks refresh $(NB) $(if $(DISCARD),--discard)
 
 sweep: .venv/.ok  ## run a small batch into runs/example; again: only what is missing
 	$(PY) -m dplib.sweep rewards/08_batch --out runs/example --workers 2 \
 	  --grid epsilon=0.2,0.5,1,2,5 --grid mechanism=input,output,projected
 
 stored: .venv/.ok  ## make the stored results that are missing or stale (ALL=1: all)
-	$(PY) -m dplib.stored run $(NAME) $(if $(ALL),--again) --workers 2
+	$(PY) -m dplib.book.stored run $(NAME) $(if $(ALL),--again) --workers 2
 
 recertify: .venv/.ok  ## adopt the present code behind the stored results, if a sample agrees (ALL=1: try all)
-	$(PY) -m dplib.stored recertify $(NAME) $(if $(ALL),--again) --workers 2
+	$(PY) -m dplib.book.stored recertify $(NAME) $(if $(ALL),--again) --workers 2
 
 bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy; and sweeps
 	$(PY) benchmarks/paired_simulation.py

@@ -1,7 +1,7 @@
 """Notebooks are compared by the rules of the book, in kernels that it surrounds.
 
 nbval executes and compares; here it is told which outputs are the same. What was
-compared is counted, for `dplib.notebooks` to hold against what is stored.
+compared is counted, for `dplib.book.notebooks` to hold against what is stored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from nbval.plugin import IPyNbCell
 
-from dplib import kernels, ledger, notebooks, outputs
+from dplib.book import kernels, ledger, notebooks, outputs
 
 os.environ.update(kernels.environment())
 

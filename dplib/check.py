@@ -35,6 +35,10 @@ __all__ = [
     "unit_interval",
 ]
 
+#: Largest size of a number. Rooms multiply up to five of them, and square the product;
+#: no system needs larger ones: the remedy is another unit.
+LARGEST = 1e60
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Kind = TypeVar("Kind")
@@ -95,6 +99,8 @@ def _real(name: str, value: object, where: str, must: str) -> float:
         fail(name, where, must, value)
     if not math.isfinite(number):
         fail(name, where, must, value)
+    if abs(number) > LARGEST:
+        fail(name, where, f"of size at most {LARGEST:g} (choose other units)", value)
     return number
 
 
@@ -363,5 +369,8 @@ Got an array of shape (2,) instead.
         result = np.array(raw, dtype=np.float64)
     if not np.all(np.isfinite(result)):
         fail(name, where, "an array of finite numbers", value)
+    if np.abs(result).max(initial=0.0) > LARGEST:
+        must = f"an array of numbers of size at most {LARGEST:g} (choose other units)"
+        fail(name, where, must, np.abs(result).max())
     result.flags.writeable = False
     return result

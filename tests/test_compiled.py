@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dplib
-from dplib import provenance
+from dplib.book import code_key
 
 LIBRARY = Path(dplib.__file__).parent
 COMPILED = [
@@ -50,7 +50,7 @@ def copy(tmp_path: Path) -> Path:
 def test_what_a_compiled_function_calls_stands_in_its_file() -> None:
     assert COMPILED
     for path in COMPILED:
-        reached = provenance._imports(ast.parse(path.read_text("utf-8")), "")
+        reached = code_key._imports(ast.parse(path.read_text("utf-8")), "")
         own = {name for name in reached if name.startswith("dplib")}
         assert own == {"dplib.compiled", "dplib.compiled.CACHE"}, path
 

@@ -128,7 +128,7 @@ def test_conda_and_binder_use_the_same_lock():
     assert pip == {"pip": ["-r requirements.lock"]}
     script = (ROOT / "postBuild").read_text(encoding="utf-8")
     assert "pip install --no-deps --no-build-isolation -e ." in script
-    assert "dplib.notebooks trust" in script
+    assert "dplib.book.notebooks trust" in script
     assert os.access(ROOT / "postBuild", os.X_OK)
 
 

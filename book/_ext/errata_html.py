@@ -10,8 +10,8 @@ from html import escape
 from ledger_book import DOUBTFUL, Snapshot
 from ledger_html import Link, at, badge, kind, number, printed
 
-from dplib.ledger import EVIDENCE, Claim
-from dplib.verdicts import markup
+from dplib.book.ledger import EVIDENCE, Claim
+from dplib.book.verdicts import markup
 
 __all__ = ["errata_list", "errata_summary"]
 

@@ -1,7 +1,7 @@
 """What the pages about claims are filled from, read once a build.
 
 Three sources: the claims ledger (``book/claims/*.yml``), the JSON outputs that
-the checks of `dplib.claims` left in the committed notebooks, and
+the checks of `dplib.book.claims` left in the committed notebooks, and
 ``book/status.json``. `read` brings them together in a `Snapshot` and lists, one
 sentence each, every way in which they disagree; nothing here knows of Sphinx.
 """
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dplib import ledger
-from dplib.claims import MIME_TYPE
-from dplib.ledger import Claim, Ledger
+from dplib.book import ledger
+from dplib.book.claims import MIME_TYPE
+from dplib.book.ledger import Claim, Ledger
 
 __all__ = ["DOUBTFUL", "TITLES", "Output", "Snapshot", "read"]
 

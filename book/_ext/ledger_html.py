@@ -12,9 +12,9 @@ from html import escape
 
 from ledger_book import TITLES, Snapshot
 
-from dplib.ledger import EVIDENCE, VERDICTS, Claim
-from dplib.rounding import shown
-from dplib.verdicts import look, markup
+from dplib.book.ledger import EVIDENCE, VERDICTS, Claim
+from dplib.book.rounding import shown
+from dplib.book.verdicts import look, markup
 
 __all__ = [
     "Link",

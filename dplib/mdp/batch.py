@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.evaluate import evaluate, policy_array
 from dplib.mdp.kernel import iterate_each
 from dplib.mdp.model import Model, action_values
@@ -113,14 +113,10 @@ def solve_many(
     where = "solve_many"
     check.instance("model", model, where, Model)
     n, m, gamma = model.n_states, model.n_actions, model.discount
-    r = limits.array("rewards", rewards, where, shape=(None, n, m))
+    r = check.array("rewards", rewards, where, shape=(None, n, m))
     if r.size == 0:
         check.fail("rewards", where, "at least one array of rewards", r.shape)
-    v = (
-        np.zeros(n)
-        if start is None
-        else limits.array("start", start, where, shape=(n,))
-    )
+    v = np.zeros(n) if start is None else check.array("start", start, where, shape=(n,))
     check.member("stopping", stopping, where, STOPPING)
     sweeps = check.integer("sweeps", sweeps, where, low=0, high=MOST_SWEEPS)
     # Sample by sample: what is large in one must not blur another.

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.linalg import spsolve
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.kernel import policy_rows
 from dplib.mdp.model import Model, action_values
 
@@ -123,7 +123,7 @@ def evaluation_bound(
     where = "evaluation_bound"
     r = action_values(model, rewards, where)
     actions = policy_array(policy, model, where)
-    v = limits.array("values", values, where, shape=(model.n_states,))
+    v = check.array("values", values, where, shape=(model.n_states,))
     earned = r[np.arange(model.n_states), actions]
     return _bound(model, earned, policy_transitions(model, actions), v)
 

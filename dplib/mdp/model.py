@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.kernel import Rows, sparse_rows
 
 __all__ = ["MDP", "Model", "action_values", "backup", "transition_law"]
@@ -189,7 +189,7 @@ def action_values(
     """
     check.instance("model", model, where, Model)
     shape = (model.n_states, model.n_actions)
-    return limits.array(name, rewards, where, shape=shape)
+    return check.array(name, rewards, where, shape=shape)
 
 
 def backup(model: Model, rewards: ArrayLike, values: ArrayLike) -> FloatArray:
@@ -222,5 +222,5 @@ def backup(model: Model, rewards: ArrayLike, values: ArrayLike) -> FloatArray:
            [4., 5.]])
     """
     r = action_values(model, rewards, "backup")
-    v = limits.array("values", values, "backup", shape=(model.n_states,))
+    v = check.array("values", values, "backup", shape=(model.n_states,))
     return np.asarray(r + model.discount * model.expected(v))

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.kernel import iterate
 from dplib.mdp.model import Model, action_values
 
@@ -171,7 +171,7 @@ def solve(
     if start is None:
         v = np.zeros(n)
     else:
-        v = limits.array("start", start, where, shape=(n,)).copy()
+        v = check.array("start", start, where, shape=(n,)).copy()
     tolerance = check.positive("tolerance", tolerance, where)
     check.member("stopping", stopping, where, STOPPING)
     scale = max(float(np.abs(r).max()) / (1.0 - gamma), float(np.abs(v).max()))

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.model import MDP, ROW_SUM, transition_law
 
 __all__ = ["from_arrays", "from_tabular"]
@@ -134,8 +134,8 @@ def from_arrays(
     n, m = model.n_states, model.n_actions
     must = f"an array of shape ({n}, {m}) or ({n}, {m}, {n})"
     if check.entries("rewards", rewards, where, must).ndim != 3:
-        return model, limits.array("rewards", rewards, where, shape=(n, m))
-    each = limits.array("rewards", rewards, where, shape=(n, m, n))
+        return model, check.array("rewards", rewards, where, shape=(n, m))
+    each = check.array("rewards", rewards, where, shape=(n, m, n))
     mean = np.asarray((model.transitions * each).sum(axis=2))
     mean.flags.writeable = False
     return model, mean
@@ -173,8 +173,8 @@ def _outcome(
     whole = isinstance(t, (int, np.integer)) and not isinstance(t, bool)
     if not whole or not 0 <= t < n:
         _refuse(where, f"have next states from 0 to {n - 1}", s, a, t)
-    if not abs(reward) <= limits.LARGEST:
-        must = f"have finite rewards of size at most {limits.LARGEST:g}"
+    if not abs(reward) <= check.LARGEST:
+        must = f"have finite rewards of size at most {check.LARGEST:g}"
         _refuse(where, must, s, a, r)
     if not isinstance(over, (bool, np.bool_)):
         _refuse(where, "have a truth value for termination", s, a, over)

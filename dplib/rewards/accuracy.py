@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import integrate, special
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy._numeric import real_array
 from dplib.rewards.tables import action_counts, few_entries
 
@@ -109,7 +109,7 @@ def accuracy_bound(*, sigma: float, n_agents: int, pairs: int) -> float:
     >>> bound == 2 * accuracy_factor(n_agents=1, pairs=8)
     True
     """
-    sigma = limits.positive("sigma", sigma, "accuracy_bound")
+    sigma = check.positive("sigma", sigma, "accuracy_bound")
     return sigma * accuracy_factor(n_agents=n_agents, pairs=pairs)
 
 
@@ -137,7 +137,7 @@ def log_bound(*, sigma: float, n_agents: int, pairs: int) -> float:
     3.0753
     """
     where = "log_bound"
-    sigma = limits.positive("sigma", sigma, where)
+    sigma = check.positive("sigma", sigma, where)
     n, pairs = _size(n_agents, pairs, where)
     return sigma * math.sqrt(2.0 * math.log(2.0 * pairs) / n)
 
@@ -215,7 +215,7 @@ def sidak_bound(*, sigma: float, n_agents: int, pairs: int) -> float:
     4.502
     """
     where = "sidak_bound"
-    sigma = limits.positive("sigma", sigma, where)
+    sigma = check.positive("sigma", sigma, where)
     n, pairs = _size(n_agents, pairs, where)
     return sigma / math.sqrt(n) * independent_maximum(pairs)[0]
 
@@ -262,7 +262,7 @@ def sampled_maxima(
     where = "sampled_maxima"
     counts = action_counts(actions, where)
     n_states = check.integer("n_states", n_states, where, low=1)
-    sigma = limits.positive("sigma", sigma, where)
+    sigma = check.positive("sigma", sigma, where)
     samples = check.integer("samples", samples, where, low=1)
     size = {"width": max(counts), "n_states": n_states, "samples": samples}
     few_entries(counts, **size, where=where)
@@ -314,10 +314,10 @@ def epsilon_for_accuracy(
     8.429
     """
     where = "epsilon_for_accuracy"
-    ratio = limits.positive("factor", factor, where) * limits.positive("b", b, where)
-    ratio /= limits.positive("accuracy", accuracy, where)
-    if ratio > limits.LARGEST:
-        must = f"larger: at least factor * b / {limits.LARGEST:g}"
+    ratio = check.positive("factor", factor, where) * check.positive("b", b, where)
+    ratio /= check.positive("accuracy", accuracy, where)
+    if ratio > check.LARGEST:
+        must = f"larger: at least factor * b / {check.LARGEST:g}"
         check.fail("accuracy", where, must, accuracy)
     delta = check.unit_interval("delta", delta, where)
     if delta >= 0.5:
@@ -356,8 +356,8 @@ def value_loss_bound(max_error: ArrayLike, *, discount: float) -> FloatArray:
     """
     where = "value_loss_bound"
     errors = real_array("max_error", max_error, where, low=0.0)
-    if np.any(errors > limits.LARGEST):
-        must = f"an array of numbers up to {limits.LARGEST:g} (choose other units)"
+    if np.any(errors > check.LARGEST):
+        must = f"an array of numbers up to {check.LARGEST:g} (choose other units)"
         check.fail("max_error", where, must, max_error)
     discount = check.unit_interval("discount", discount, where)
     return np.asarray(2.0 * errors / (1.0 - discount))

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.rewards.guidance import Flight, law_exponent
 
 __all__ = ["Detection", "ballistic_end", "detect", "guesses", "triangulate"]
@@ -68,7 +68,7 @@ class Detection:
 
 
 def _points(name: str, value: ArrayLike, where: str) -> FloatArray:
-    return limits.array(name, value, where, shape=(None, 3))
+    return check.array(name, value, where, shape=(None, 3))
 
 
 def ballistic_end(
@@ -110,10 +110,10 @@ def ballistic_end(
     x, v, a = _points("x", x, where), _points("v", v, where), _points("a", a, where)
     for name, value in (("v", v), ("a", a)):
         check.array(name, value, where, shape=x.shape)
-    time = limits.array("remaining", remaining, where, shape=x.shape[:1])
+    time = check.array("remaining", remaining, where, shape=x.shape[:1])
     if np.any(time < 0.0):
         check.fail("remaining", where, "non-negative", float(time.min()))
-    decay = limits.positive("decay", decay, where)
+    decay = check.positive("decay", decay, where)
     s = decay * time
     small = np.minimum(s, SERIES)  # where the series is not used it must not overflow
     weight = np.where(
@@ -196,8 +196,8 @@ def detect(
     """
     where = "detect"
     check.instance("flight", flight, where, Flight)
-    goal = limits.array("target", target, where, shape=(3,))
-    radius = limits.positive("radius", radius, where)
+    goal = check.array("target", target, where, shape=(3,))
+    radius = check.positive("radius", radius, where)
     count = check.integer("in_a_row", in_a_row, where, low=1)
     must = f"an array of real numbers of shape {flight.positions.shape}"
     raw = check.entries("guess", guess, where, must)
@@ -206,7 +206,7 @@ def detect(
     if raw.shape != flight.positions.shape:
         check.fail("guess", where, must, raw.shape)
     none = np.isnan(raw)
-    limits.array("guess", np.where(none, 0.0, raw), where, shape=raw.shape)
+    check.array("guess", np.where(none, 0.0, raw), where, shape=raw.shape)
     points = raw.astype(np.float64)
     close = np.linalg.norm(points - goal, axis=1) < radius  # NaN is not close
     run = 0
@@ -265,6 +265,6 @@ def triangulate(flight: Flight, *, exponent: float) -> FloatArray:
         middle = 0.5 * (flight.positions[rows] + flight.positions[now])
         toward = cosine[:, None] * ahead + sine[:, None] * across
         points = middle + toward / square[:, None]
-    found = np.all(np.abs(points) <= limits.LARGEST, axis=1)  # NaN is not
+    found = np.all(np.abs(points) <= check.LARGEST, axis=1)  # NaN is not
     result[now[found]] = points[found]
     return result

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dplib import limits
+from dplib import check
 from dplib.rewards.noise_law import NoiseLaw
 from dplib.rewards.tables import action_counts, appearances
 
@@ -65,7 +65,7 @@ def balanced_output(actions: Sequence[int], *, sigma: float) -> NoiseLaw:
     (7.0, 3.5)
     """
     counts = action_counts(actions, "balanced_output")
-    unit = (limits.positive("sigma", sigma, "balanced_output") / len(counts)) ** 2
+    unit = (check.positive("sigma", sigma, "balanced_output") / len(counts)) ** 2
     mu = appearances(counts)
     v0 = _best_constant(counts, mu)
     agents = [

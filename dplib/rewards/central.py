@@ -29,7 +29,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy import gaussian
 from dplib.privacy._numeric import Floats
 from dplib.rewards.noise_law import NoiseLaw, covariance_matrix
@@ -109,7 +109,7 @@ def shift_of_change(law: NoiseLaw, change: ArrayLike) -> float:
     """
     check.instance("law", law, "shift_of_change", NoiseLaw)
     m = law.n_actions
-    change = limits.array("change", change, "shift_of_change", shape=(m,))
+    change = check.array("change", change, "shift_of_change", shape=(m,))
     covariance = covariance_matrix(law)
     solution = np.linalg.lstsq(covariance, change, rcond=1e-12)[0]
     size = float(np.abs(change).max())
@@ -227,7 +227,7 @@ def matched(
 
 def _shift(law: NoiseLaw, bound: float, change: str, where: str) -> float:
     check.instance("law", law, where, NoiseLaw)
-    limits.positive("bound", bound, where)
+    check.positive("bound", bound, where)
     check.member("change", change, where, CHANGES)
     mu = appearances(law.actions)
     scale = float(bound) / law.n_agents

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from dplib import check, limits
+from dplib import check
 from dplib.rewards.balanced import balanced_output
 from dplib.rewards.central import matched
 from dplib.rewards.noise_law import (
@@ -58,7 +58,7 @@ def mechanisms(actions: Sequence[int], *, sigma: float) -> dict[str, NoiseLaw]:
     True
     """
     counts = action_counts(actions, "mechanisms")
-    sigma = limits.positive("sigma", sigma, "mechanisms")
+    sigma = check.positive("sigma", sigma, "mechanisms")
     makers = (
         paper_output,
         tight_output,

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.batch import evaluate_many, solve_many
 from dplib.mdp.policy_iteration import policy_iteration
 from dplib.mdp.solve import Solution
@@ -146,13 +146,13 @@ def cost_percent(achieved: ArrayLike, optimal: ArrayLike) -> FloatArray:
            [  0.,   0.]])
     """
     where = "cost_percent"
-    best = limits.array("optimal", optimal, where, shape=(None,))
+    best = check.array("optimal", optimal, where, shape=(None,))
     if not np.all(best):
         check.fail("optimal", where, "values other than 0", best.tolist())
     raw = check.entries("achieved", achieved, where, "an array of values")
     if raw.ndim == 0 or raw.shape[-1] != best.size:
         check.fail("achieved", where, f"of shape (..., {best.size})", raw.shape)
-    true = limits.array("achieved", achieved, where, shape=(None,) * raw.ndim)
+    true = check.array("achieved", achieved, where, shape=(None,) * raw.ndim)
     return np.asarray(100.0 * np.abs(true - best) / np.abs(best))
 
 
@@ -200,7 +200,7 @@ def costs_of_privacy(
     check.instance("example", example, where, Example)
     model, rewards = example.model, example.rewards
     shape = (None, model.n_states, model.n_actions)
-    noisy = rewards + limits.array("noise", noise, where, shape=shape)
+    noisy = rewards + check.array("noise", noise, where, shape=shape)
     if reference is None:
         reference = optimum(example)
     check.instance("reference", reference, where, Solution)
@@ -307,13 +307,13 @@ def paired_estimate(
     0.0
     """
     where = "paired_estimate"
-    one = limits.array("first", first, where, shape=(None,))
-    two = limits.array("second", second, where, shape=one.shape)
+    one = check.array("first", first, where, shape=(None,))
+    two = check.array("second", second, where, shape=one.shape)
     return _estimate(one - two, confidence, where)
 
 
 def _estimate(sample: ArrayLike, confidence: float, where: str) -> Estimate:
-    x = limits.array("sample", sample, where, shape=(None,))
+    x = check.array("sample", sample, where, shape=(None,))
     if x.size < 2:
         check.fail("sample", where, "two numbers or more", x.tolist())
     confidence = check.unit_interval("confidence", confidence, where)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.factored import FactoredMDP
 from dplib.mdp.gridworld import gridworld
 from dplib.mdp.model import MDP
@@ -107,7 +107,7 @@ def one_agent(model: MDP, rewards: ArrayLike, *, start: int = 0) -> Example:
     where = "one_agent"
     check.instance("model", model, where, MDP)
     shape = (model.n_states, model.n_actions)
-    table = limits.array("rewards", rewards, where, shape=shape)
+    table = check.array("rewards", rewards, where, shape=shape)
     if np.ptp(table) == 0.0:
         check.fail("rewards", where, "such that one is the largest", table.tolist())
     goal = divmod(int(table.argmax()), model.n_actions)
@@ -217,8 +217,8 @@ def example_two(
     N = check.integer("n_agents", n_agents, where, low=1, high=16)
     size = check.integer("size", size, where, low=1)
     own = gridworld(size, size, slip=slip, law=law)
-    if N * 5 * (size * size) ** N > limits.ENTRIES:
-        must = f"fewer: at most {limits.ENTRIES} rewards in the agents' tables"
+    if N * 5 * (size * size) ** N > 10**9:
+        must = "fewer: at most 1000000000 rewards in the agents' tables"
         check.fail("n_agents", where, must, N)
     table = np.full((math.prod([size * size] * N), 5), ELSE)
     table[0, 4] = r_max

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.rewards._flight_loop import flight_steps
 
 __all__ = [
@@ -97,9 +97,9 @@ class Vehicle:
     def __post_init__(self) -> None:
         where = "Vehicle"
         values = {
-            "speed": limits.positive("speed", self.speed, where),
+            "speed": check.positive("speed", self.speed, where),
             "exponent": law_exponent(self.exponent, where),
-            "step": limits.positive("step", self.step, where),
+            "step": check.positive("step", self.step, where),
         }
         check.member("arrival", self.arrival, where, ("free", "line of sight"))
         for name, value in values.items():
@@ -147,14 +147,14 @@ class Flight:
 
     def __post_init__(self) -> None:
         where = "Flight"
-        times = limits.array("times", self.times, where, shape=(None,))
+        times = check.array("times", self.times, where, shape=(None,))
         if times.size == 0 or np.any(np.diff(times) <= 0.0):
             check.fail("times", where, "one or more ascending times", times.tolist())
         object.__setattr__(self, "times", times)
         for name in ("positions", "velocities", "accelerations"):
-            rows = limits.array(name, getattr(self, name), where, shape=(times.size, 3))
+            rows = check.array(name, getattr(self, name), where, shape=(times.size, 3))
             object.__setattr__(self, name, rows)
-        final = limits.nonnegative("final_time", self.final_time, where)
+        final = check.nonnegative("final_time", self.final_time, where)
         if final < times[-1]:
             must = f"not before the last step, at {times[-1]:g} s"
             check.fail("final_time", where, must, final)
@@ -165,7 +165,7 @@ class Flight:
 
 
 def _vector(name: str, value: ArrayLike, where: str) -> FloatArray:
-    return limits.array(name, value, where, shape=(3,))
+    return check.array(name, value, where, shape=(3,))
 
 
 def genex(
@@ -210,7 +210,7 @@ def genex(
     """
     where = "genex"
     r, v = _vector("r", r, where), _vector("v", v, where)
-    time = limits.positive("time_to_go", time_to_go, where)
+    time = check.positive("time_to_go", time_to_go, where)
     k = law_exponent(exponent, where)
     miss = r - v * time
     if final_velocity is None:
@@ -264,7 +264,7 @@ def genex_turn(
     for name, value in (("r", r), ("v", v), ("direction", direction)):
         vector = _vector(name, value, where)
         size = float(np.linalg.norm(vector))
-        lengths.append(limits.positive(f"|{name}|", size, where))
+        lengths.append(check.positive(f"|{name}|", size, where))
         units.append(vector / lengths[-1])
     to_goal, ahead, arrive = units
     bend = (k + 2) * (k + 3) * (to_goal - ahead * (ahead @ to_goal))
@@ -330,15 +330,15 @@ def fly(
     x = _vector("start", start, where)
     aim = _vector("target", target, where)
     ahead = _vector("heading", heading, where)
-    size = limits.positive("|heading|", float(np.linalg.norm(ahead)), where)
+    size = check.positive("|heading|", float(np.linalg.norm(ahead)), where)
     v = ahead * (vehicle.speed / size)
     route = np.empty((0, 3)) if waypoints is None else waypoints
-    route = limits.array("waypoints", route, where, shape=(None, 3))
+    route = check.array("waypoints", route, where, shape=(None, 3))
     # No vehicle is ever nearer to a waypoint than to one at the same place.
     new = np.any(route[1:] != route[:-1], axis=1)
     route = np.concatenate((route[:1], route[1:][new]))
-    near = limits.nonnegative("switch_range", switch_range, where)
-    limit = limits.positive("max_time", max_time, where)
+    near = check.nonnegative("switch_range", switch_range, where)
+    limit = check.positive("max_time", max_time, where)
     if limit / vehicle.step > MOST_STEPS:
         longest = MOST_STEPS * vehicle.step
         must = f"at most {longest:g} s, which are {MOST_STEPS} steps of the vehicle"

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy._numeric import UNIT, real_array
 from dplib.rewards.accuracy import accuracy_factor, log_bound
 
@@ -212,8 +212,8 @@ def excess_bound(
     1353
     """
     where = "excess_bound"
-    R = limits.positive("largest", largest, where)
-    sigma = limits.positive("sigma", sigma, where)
+    R = check.positive("largest", largest, where)
+    sigma = check.positive("sigma", sigma, where)
     check.member("version", version, where, VERSIONS)
     factor = accuracy_factor(n_agents=n_agents, pairs=pairs)
     if version == "printed":
@@ -271,10 +271,10 @@ def expected_sweeps(
     2.5
     """
     where = "expected_sweeps"
-    r = limits.array("rewards", rewards, where, shape=(None,))
+    r = check.array("rewards", rewards, where, shape=(None,))
     if r.size == 0:
         check.fail("rewards", where, "at least one reward", r.tolist())
-    sigma = limits.positive("sigma", sigma, where)
+    sigma = check.positive("sigma", sigma, where)
     eta, discount = _scale(eta, discount, where)
     # Equal rewards share their factor, and few different ones are common.
     levels, counts = np.unique(np.abs(r), return_counts=True)
@@ -331,5 +331,5 @@ def _largest(largest: ArrayLike, where: str) -> FloatArray:
 
 
 def _scale(eta: float, discount: float, where: str) -> tuple[float, float]:
-    eta = limits.positive("eta", eta, where)
+    eta = check.positive("eta", eta, where)
     return eta, check.unit_interval("discount", discount, where)

@@ -38,7 +38,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.rewards.tables import (
     action_counts,
     appearances,
@@ -139,7 +139,7 @@ class NoiseLaw:
         >>> input_noise([2, 2], sigma=1.0).scaled(2.0) == input_noise([2, 2], sigma=2.0)
         True
         """
-        square = limits.positive("factor", factor, "NoiseLaw.scaled") ** 2
+        square = check.positive("factor", factor, "NoiseLaw.scaled") ** 2
         return replace(
             self,
             constant=square * self.constant,
@@ -298,7 +298,7 @@ def _units(
     actions: Sequence[int], sigma: float, where: str
 ) -> tuple[tuple[int, ...], tuple[int, ...], float]:
     counts = action_counts(actions, where)
-    unit = (limits.positive("sigma", sigma, where) / len(counts)) ** 2
+    unit = (check.positive("sigma", sigma, where) / len(counts)) ** 2
     return counts, appearances(counts), unit
 
 

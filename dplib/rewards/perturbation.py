@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.rewards.noise_law import NoiseLaw
 from dplib.rewards.tables import (
     MOST_AXES,
@@ -63,7 +63,7 @@ class StandardDraw:
     def __post_init__(self) -> None:
         where = "StandardDraw"
         entries = check.array("entries", self.entries, where, shape=(None,) * 3)
-        extra = limits.array("extra", self.extra, where, shape=entries.shape[:2])
+        extra = check.array("extra", self.extra, where, shape=entries.shape[:2])
         object.__setattr__(self, "entries", entries)
         object.__setattr__(self, "extra", extra)
 
@@ -199,7 +199,7 @@ def effects(
     if raw.ndim == 0 or raw.shape[-1] != m:
         must = f"an array of shape (..., {m})"
         check.fail("rows", "effects", must, raw.shape)
-    flat = limits.array("rows", raw.reshape(-1, m), "effects", shape=(None, m))
+    flat = check.array("rows", raw.reshape(-1, m), "effects", shape=(None, m))
     grid = flat.reshape(-1, *counts)
     mean = flat.mean(axis=1)
     own, rest = [], grid - mean.reshape(-1, *(1,) * N)
@@ -251,9 +251,9 @@ def perturb_tables(
     if isinstance(sigma, Sequence):
         if len(sigma) != len(arrays):
             check.fail("sigma", where, "one deviation for every agent", sigma)
-        scales = [limits.positive("sigma", one, where) for one in sigma]
+        scales = [check.positive("sigma", one, where) for one in sigma]
     else:
-        scales = [limits.positive("sigma", sigma, where)] * len(arrays)
+        scales = [check.positive("sigma", sigma, where)] * len(arrays)
     return tuple(
         np.asarray(table + scale * rng.standard_normal(table.shape))
         for table, scale in zip(arrays, scales, strict=True)

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from dplib import check, limits
+from dplib import check
 
 __all__ = [
     "gap",
@@ -113,7 +113,7 @@ def survival_upper_bound(rewards: ArrayLike, *, top: int, sigma: float) -> float
     >>> survival_upper_bound([0.0, 0.0], top=1, sigma=1.0)
     0.5
     """
-    sigma = limits.positive("sigma", sigma, "survival_upper_bound")
+    sigma = check.positive("sigma", sigma, "survival_upper_bound")
     width = gap(rewards, top=top)
     return float(special.ndtr(width / (math.sqrt(2.0) * sigma)))
 
@@ -145,7 +145,7 @@ def theorem5_bound(rewards: ArrayLike, *, top: int, bottom: int, sigma: float) -
     >>> theorem5_bound([0.0, 0.0, 9.0], top=1, bottom=1, sigma=1.0)
     0.5
     """
-    values = limits.array("rewards", rewards, "theorem5_bound", shape=(None,))
+    values = check.array("rewards", rewards, "theorem5_bound", shape=(None,))
     return min(
         survival_upper_bound(values, top=top, sigma=sigma),
         survival_upper_bound(-values, top=bottom, sigma=sigma),
@@ -184,7 +184,7 @@ def survival(rewards: ArrayLike, *, top: int, sigma: float) -> tuple[float, floa
     >>> abs(value - 1 / 3) <= bound < 1e-11
     True
     """
-    sigma = limits.positive("sigma", sigma, "survival")
+    sigma = check.positive("sigma", sigma, "survival")
     high, low = _split(rewards, top, "survival")
     # In deviations. Equal rewards are counted, not repeated.
     tops, n_top = np.unique(high / sigma, return_counts=True)
@@ -245,10 +245,10 @@ def survival_lower_bound(rewards: ArrayLike, *, top: int, sigma: float) -> float
     >>> round(survival_lower_bound([9.0] + 99 * [0.0], top=1, sigma=2.0), 3)
     0.93
     """
-    sigma = limits.positive("sigma", sigma, "survival_lower_bound")
+    sigma = check.positive("sigma", sigma, "survival_lower_bound")
     high, low = _split(rewards, top, "survival_lower_bound")
-    if high.size * low.size > limits.ENTRIES:
-        must = f"fewer: at most {limits.ENTRIES} pairs of one in the top and one not"
+    if high.size * low.size > 10**9:
+        must = "fewer: at most 1000000000 pairs of one in the top and one not"
         check.fail("rewards", "survival_lower_bound", must, np.size(rewards))
     by_pairs = 0.0
     rows = max(1, BLOCK // low.size)
@@ -299,7 +299,7 @@ def gap_for_survival(*, probability: float, others: int, sigma: float) -> float:
     where = "gap_for_survival"
     wanted = check.unit_interval("probability", probability, where)
     others = check.integer("others", others, where, low=1, high=10**7)
-    sigma = limits.positive("sigma", sigma, where)
+    sigma = check.positive("sigma", sigma, where)
     # By more than rounding, so that a gap can be told from none.
     if wanted <= (1.0 + 1e-9) / (others + 1):
         must = f"above {1.0 / (others + 1)}, the chance without any gap, by 1e-9 of it"
@@ -336,7 +336,7 @@ def sigma_for_survival(*, probability: float, others: int, width: float) -> floa
     >>> round(most, 2)
     1.6
     """
-    width = limits.positive("width", width, "sigma_for_survival")
+    width = check.positive("width", width, "sigma_for_survival")
     return width / gap_for_survival(probability=probability, others=others, sigma=1.0)
 
 
@@ -353,7 +353,7 @@ def _standard_gap(wanted: float, others: int) -> float:
 
 def _split(rewards: ArrayLike, top: int, where: str) -> tuple[FloatArray, FloatArray]:
     """Return the top entries and the others, both ascending."""
-    values = np.sort(limits.array("rewards", rewards, where, shape=(None,)))
+    values = np.sort(check.array("rewards", rewards, where, shape=(None,)))
     if values.size < 2:
         check.fail("rewards", where, "two rewards or more", values.tolist())
     top = check.integer("top", top, where, low=1, high=values.size - 1)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.batch import solve_many
 from dplib.rewards.adversary import Detection, detect, guesses
 from dplib.rewards.guidance import Flight, Vehicle, fly
@@ -77,11 +77,11 @@ class Scenario:
 
     def __post_init__(self) -> None:
         for name in ("start", "target", "heading"):
-            place = limits.array(name, getattr(self, name), "Scenario", shape=(3,))
+            place = check.array(name, getattr(self, name), "Scenario", shape=(3,))
             object.__setattr__(self, name, tuple(place.tolist()))
-        limits.nonnegative("switch_range", self.switch_range, "Scenario")
-        limits.positive("radius", self.radius, "Scenario")
-        limits.positive("decay", self.decay, "Scenario")
+        check.nonnegative("switch_range", self.switch_range, "Scenario")
+        check.positive("radius", self.radius, "Scenario")
+        check.positive("decay", self.decay, "Scenario")
         check.integer("in_a_row", self.in_a_row, "Scenario", low=1)
 
 
@@ -154,12 +154,12 @@ def private_routes(
     where = "private_routes"
     model = waypoint_mdp(grid, reading=reading, discount=discount)
     shape = model.n_states, model.n_actions
-    true = limits.array("rewards", rewards, where, shape=shape)
-    draws = limits.array("normals", normals, where, shape=(None, *shape))
+    true = check.array("rewards", rewards, where, shape=shape)
+    draws = check.array("normals", normals, where, shape=(None, *shape))
     if draws.shape[0] == 0:
         check.fail("normals", where, "of one sample or more", draws.shape)
-    sigma = limits.nonnegative("sigma", sigma, where)
-    noisy = limits.array(
+    sigma = check.nonnegative("sigma", sigma, where)
+    noisy = check.array(
         "sigma * normals", true + sigma * draws, where, shape=draws.shape
     )
     return [route(grid, policy) for policy in solve_many(model, noisy).policies]

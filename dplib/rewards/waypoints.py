@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.mdp.model import MDP
 
 __all__ = [
@@ -93,14 +93,14 @@ class Grid:
     def __post_init__(self) -> None:
         where = "Grid"
         for name in ("east", "north"):
-            line = limits.array(name, getattr(self, name), where, shape=(None,))
+            line = check.array(name, getattr(self, name), where, shape=(None,))
             if line.size < 2 or np.any(np.diff(line) <= 0.0):
                 check.fail(name, where, "two or more ascending numbers", line.tolist())
             object.__setattr__(self, name, line)
         if self.n_states > MOST_WAYPOINTS:
             must = f"fewer numbers: at most {MOST_WAYPOINTS} waypoints"
             check.fail("north", where, must, self.north.size)
-        altitude = limits.finite("altitude", self.altitude, where)
+        altitude = check.finite("altitude", self.altitude, where)
         object.__setattr__(self, "altitude", altitude)
         for name in ("start", "goal"):
             cell = getattr(self, name)
@@ -308,9 +308,9 @@ def reward_table(
     where = "reward_table"
     check.instance("grid", grid, where, Grid)
     check.member("design", design, where, DESIGNS)
-    top = limits.finite("goal_reward", goal_reward, where)
-    scale = limits.positive("scale", scale, where)
-    toll = limits.nonnegative("toll", toll, where)
+    top = check.finite("goal_reward", goal_reward, where)
+    scale = check.positive("scale", scale, where)
+    toll = check.nonnegative("toll", toll, where)
     places = grid.positions()[:, :2]
     goal, start = (places[grid.state(cell)] for cell in (grid.goal, grid.start))
     away = np.linalg.norm(places - goal, axis=1)

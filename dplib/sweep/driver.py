@@ -20,6 +20,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dplib import check
+from dplib.book.whole_files import write_atomically
 from dplib.sweep import report, table
 from dplib.sweep.errors import SweepError
 from dplib.sweep.lock import held, locked
@@ -29,7 +30,6 @@ from dplib.sweep.report import Report, State
 from dplib.sweep.request import Points, Request, request, save
 from dplib.sweep.store import Failure, Result, clean
 from dplib.sweep.worker import Task, provenance
-from dplib.whole_files import write_atomically
 
 __all__ = ["status", "sweep"]
 

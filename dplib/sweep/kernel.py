@@ -40,7 +40,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_core.utils import ensure_event_loop
 from nbclient.exceptions import CellTimeoutError
 
-from dplib.kernels import environment
+from dplib.book.kernels import environment
 from dplib.sweep.errors import KernelLostError
 from dplib.sweep.parameters import Value
 from dplib.sweep.watch import NOTES, State, read_notes

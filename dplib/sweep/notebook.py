@@ -2,7 +2,7 @@
 
 **Version.** A sweep's results belong to the code that made them: the notebook's code
 cells (defaults in the parameters cell included) and the modules of `dplib` that they
-reach, comments and docstrings apart (`dplib.provenance`). Versions of libraries, the
+reach, comments and docstrings apart (`dplib.book.code_key`). Versions of libraries, the
 date and the machine are kept beside the results, and are no part of the version.
 
 **Key of a point.** The version, the values of the parameters, and, where a text value
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import dplib
-from dplib import provenance
+from dplib.book import code_key
 from dplib.sweep.errors import RefusedError
 from dplib.sweep.parameters import Parameter, Value, read_cell
 
@@ -102,8 +102,8 @@ def code_version(cells: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=4)
 def _version(cells: tuple[str, ...], stamps: tuple[tuple[str, int, int], ...]) -> str:  # noqa: ARG001
-    own = [(provenance.source_key(cell), _magic(cell)) for cell in cells]
-    library = provenance.code_key("\n".join(cells), _LIBRARY)
+    own = [(code_key.source_key(cell), _magic(cell)) for cell in cells]
+    library = code_key.code_key("\n".join(cells), _LIBRARY)
     return hashlib.sha256(json.dumps([own, library]).encode()).hexdigest()
 
 
@@ -227,7 +227,7 @@ def _load(path: Path, name: str) -> Any:
     import nbformat
 
     if path.suffix == ".md":
-        from dplib.notebooks import NotebookError, read_source
+        from dplib.book.notebooks import NotebookError, read_source
 
         try:
             return read_source(path)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dplib.book.whole_files import table_text
 from dplib.sweep.parameters import Value
 from dplib.sweep.points import Point, describe
-from dplib.whole_files import table_text
 
 __all__ = [
     "Report",

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dplib.book.whole_files import write_atomically, written_aside
 from dplib.sweep.errors import RefusedError
 from dplib.sweep.lock import is_lock
 from dplib.sweep.notebook import Notebook, point_key
 from dplib.sweep.points import Point, checked
 from dplib.sweep.store import Store
-from dplib.whole_files import write_atomically, written_aside
 
 __all__ = ["Request", "last_request", "request", "save"]
 

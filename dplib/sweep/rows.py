@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dplib import check
-from dplib.rounding import shown
+from dplib.book.rounding import shown
 from dplib.sweep.watch import note_row
 
 __all__ = ["MIME_TYPE", "record", "row"]

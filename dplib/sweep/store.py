@@ -31,9 +31,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dplib.book.whole_files import abandoned, write_atomically
 from dplib.sweep.inputs import changed
 from dplib.sweep.parameters import Value
-from dplib.whole_files import abandoned, write_atomically
 
 __all__ = ["Failure", "Result", "Store", "clean"]
 

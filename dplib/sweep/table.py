@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dplib.book.whole_files import table_text
 from dplib.sweep.parameters import Value
 from dplib.sweep.points import Point
 from dplib.sweep.store import Result
-from dplib.whole_files import table_text
 
 __all__ = ["odd_columns", "text_of"]
 

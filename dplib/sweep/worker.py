@@ -19,12 +19,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dplib.book.whole_files import versions, write_atomically
 from dplib.sweep.inputs import digests
 from dplib.sweep.notebook import code_version, point_key
 from dplib.sweep.parameters import Value
 from dplib.sweep.rows import row
 from dplib.sweep.store import Failure, Result, Row, Store
-from dplib.whole_files import versions, write_atomically
 
 __all__ = ["Outcome", "Task", "provenance", "rows_of", "run_point"]
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.problem import Problem
 
 __all__ = [
@@ -86,8 +86,8 @@ class StepSizes:
 
     def __post_init__(self) -> None:
         where = "StepSizes"
-        gamma_bar = limits.positive("gamma_bar", self.gamma_bar, where)
-        alpha_bar = limits.positive("alpha_bar", self.alpha_bar, where)
+        gamma_bar = check.positive("gamma_bar", self.gamma_bar, where)
+        alpha_bar = check.positive("alpha_bar", self.alpha_bar, where)
         c1 = check.positive("c1", self.c1, where)
         c2 = check.positive("c2", self.c2, where)
         if not c1 < c2:
@@ -367,7 +367,7 @@ def run(
     where = "run"
     check.instance("problem", problem, where, Problem)
     steps = check.integer("steps", steps, where, low=1, high=10**8)
-    radius = limits.positive("radius", radius, where)
+    radius = check.positive("radius", radius, where)
     sizes = StepSizes() if sizes is None else sizes
     check.instance("sizes", sizes, where, StepSizes)
     lower, upper, n = problem.lower, problem.upper, problem.n_states
@@ -376,7 +376,7 @@ def run(
     if np.any(x < lower) or np.any(x > upper):
         check.fail("x0", where, "in the box", x.tolist())
     zero = np.zeros(problem.n_constraints) if mu0 is None else mu0
-    mu = limits.array("mu0", zero, where, shape=(problem.n_constraints,)).copy()
+    mu = check.array("mu0", zero, where, shape=(problem.n_constraints,)).copy()
     if np.any(mu < 0.0) or mu.sum() > radius:
         check.fail("mu0", where, f"non-negative with sum <= {radius}", mu.tolist())
     if record is None:

@@ -35,7 +35,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.truthful.constants import constraint_lipschitz, influence
 from dplib.truthful.joint_privacy import joint_epsilons
@@ -142,7 +142,7 @@ def noise_power_weights(problem: Problem, mu: ArrayLike, *, shape: str) -> Float
     """
     check.instance("problem", problem, "noise_power_weights", Problem)
     where = "noise_power_weights"
-    prices = limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    prices = check.array("mu", mu, where, shape=(problem.n_constraints,))
     entries = 2.0 * prices**2 @ noise_support(problem, shape)
     each = [entries[agent(problem, j)].sum() for j in range(problem.n_agents)]
     return np.array([2.0 * problem.n_constraints, *each])
@@ -157,7 +157,7 @@ def noise_power(scales: NoiseScales, weights: ArrayLike) -> float:
     23.0
     """
     check.instance("scales", scales, "noise_power", NoiseScales)
-    w = limits.array("weights", weights, "noise_power", shape=(scales.b.size + 1,))
+    w = check.array("weights", weights, "noise_power", shape=(scales.b.size + 1,))
     return float(w @ np.array([scales.b_g, *scales.b]) ** 2)
 
 
@@ -244,7 +244,7 @@ def optimal_allocation(
     where = "optimal_allocation"
     epsilon = check.positive("epsilon", epsilon, where)
     check.member("solver", solver, where, ALLOCATION_SOLVERS)
-    w = limits.array("weights", weights, where, shape=(problem.n_agents + 1,))
+    w = check.array("weights", weights, where, shape=(problem.n_agents + 1,))
     if np.any(w <= 0.0):
         check.fail("weights", where, "positive", w.tolist())
     A = budget_matrix(problem, adjacency=adjacency)

@@ -31,7 +31,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.problem import Problem
 
@@ -106,7 +106,7 @@ def centroid_factors(
     (array([1.     , 0.985  , 0.02504]), array([0.     , 0.005  , 0.01185]))
     """
     where = "centroid_factors"
-    weight = limits.positive("weight", weight, where)
+    weight = check.positive("weight", weight, where)
     wanted = check.ascending("record", record, where, high=10**8)
     sizes = StepSizes() if sizes is None else sizes
     check.instance("sizes", sizes, where, StepSizes)
@@ -146,7 +146,7 @@ def _means(problem: Problem, x0: ArrayLike | None) -> tuple[FloatArray, FloatArr
         check.fail("problem", where, must, f"a change of {change:.3g}")
     n = problem.n_states
     nearest = np.clip(np.zeros(n), problem.lower, problem.upper)
-    start = limits.array("x0", nearest if x0 is None else x0, where, shape=(n,))
+    start = check.array("x0", nearest if x0 is None else x0, where, shape=(n,))
     return (
         np.asarray(start.reshape(N, d).mean(axis=0)),
         np.asarray(problem.targets.reshape(N, d).mean(axis=0)),

@@ -18,7 +18,7 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.problem import (
     Problem,
     constraints,
@@ -206,7 +206,7 @@ def solve_convex(
     """
     where = "solve_convex"
     check.instance("problem", problem, where, Problem)
-    alpha = limits.nonnegative("alpha", alpha, where)
+    alpha = check.nonnegative("alpha", alpha, where)
     if solver is not None:
         check.member("solver", solver, where, SOLVERS)
     # The regularisation adds states and multipliers: it is about the units as given.

@@ -36,7 +36,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 
 __all__ = ["deviation", "gain_bound"]
 
@@ -72,10 +72,10 @@ def deviation(truth: ArrayLike, reported: ArrayLike) -> FloatArray:
     array([20., 13.])
     """
     where = "deviation"
-    states = limits.array("truth", truth, where, shape=(None, None))
+    states = check.array("truth", truth, where, shape=(None, None))
     given = check.entries("reported", reported, where, "an array of rows")
     shape = states.shape if given.ndim == 2 else states.shape[1:]
-    said = limits.array("reported", given, where, shape=shape)
+    said = check.array("reported", given, where, shape=shape)
     return np.asarray(np.abs(states - said).sum(axis=1))
 
 

@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check, limits, strict_yaml
+from dplib import check, strict_yaml
 from dplib.strict_yaml import shown
 from dplib.truthful.convex import find_slater_point
 from dplib.truthful.problem import Problem, pairwise_constraint
@@ -116,8 +116,8 @@ class _Entry:
             number = np.inf
         if not np.isfinite(number):
             self.fail(field, "a finite number", value)
-        if abs(number) > limits.LARGEST:
-            must = f"at most {limits.LARGEST:g} in size (choose other units)"
+        if abs(number) > check.LARGEST:
+            must = f"at most {check.LARGEST:g} in size (choose other units)"
             self.fail(field, must, value)
         return number
 
@@ -178,8 +178,8 @@ def _pairs(
     limit = entry.number("limit", entry.raw["limit"])
     if limit <= 0.0:
         entry.fail("limit", "above zero (at zero no Slater point exists)", limit)
-    if limit < limits.SMALLEST:
-        must = f"at least {limits.SMALLEST:g} (choose other units)"
+    if limit < 1e-60:
+        must = "at least 1e-60 (choose other units)"
         entry.fail("limit", must, limit)
     pairs = entry.raw["pairs"]
     if not isinstance(pairs, list) or not pairs:

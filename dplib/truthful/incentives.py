@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.constants import diameter, objective_lipschitz
 from dplib.truthful.problem import (
     Problem,
@@ -194,7 +194,7 @@ def beta(
     """
     check.instance("problem", problem, "beta", Problem)
     where = "beta"
-    epsilon = limits.positive("epsilon", epsilon, where)
+    epsilon = check.positive("epsilon", epsilon, where)
     check.member("reading", reading, where, READINGS)
     point = _slater(problem, slater, where)
     rho, lam = lemma8_bounds(problem, point), lemma7_bounds(problem, point)

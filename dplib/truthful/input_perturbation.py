@@ -34,7 +34,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.laplace import laplace_scale
 from dplib.truthful.algorithm import StepSizes
@@ -102,7 +102,7 @@ def constraint_bias(problem: Problem, *, scale: float) -> FloatArray:
     array([64., 64., 64., 64.])
     """
     check.instance("problem", problem, "constraint_bias", Problem)
-    scale = limits.nonnegative("scale", scale, "constraint_bias")
+    scale = check.nonnegative("scale", scale, "constraint_bias")
     return np.asarray(scale**2 * np.trace(problem.Q, axis1=1, axis2=2))
 
 

@@ -36,7 +36,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.composition import Release
 from dplib.privacy.trajectory import LaplaceChannel, laplace_budget
@@ -317,7 +317,7 @@ def closed_loop_length(sizes: StepSizes, *, steps: int, weight: float = 1.0) -> 
     """
     check.instance("sizes", sizes, "closed_loop_length", StepSizes)
     steps = check.integer("steps", steps, "closed_loop_length", low=1, high=10**9)
-    weight = limits.nonnegative("weight", weight, "closed_loop_length")
+    weight = check.nonnegative("weight", weight, "closed_loop_length")
     k = sizes.indices(steps - 1)
     factors = np.abs(1.0 - sizes.gamma(k) * (weight + sizes.alpha(k)))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -371,15 +371,15 @@ def transcript_loss(
     matching(problem, scales, where)
     agents = _agents(problem, receivers, "a collection of agents", where)
     n, m = problem.n_states, problem.n_constraints
-    first = limits.array("reports", reports, where, shape=(None, n))
+    first = check.array("reports", reports, where, shape=(None, n))
     steps = len(first)
-    second = limits.array("adjacent", adjacent, where, shape=(steps, n))
-    seen = limits.array("values", values, where, shape=(steps, m))
+    second = check.array("adjacent", adjacent, where, shape=(steps, n))
+    seen = check.array("values", values, where, shape=(steps, m))
     moved = np.abs(seen - constraints(problem, second))
     loss = _per_scale(
         moved - np.abs(seen - constraints(problem, first)), scales.b_g, where
     )
-    slopes = limits.array("gradients", gradients, where, shape=(steps, m, n))
+    slopes = check.array("gradients", gradients, where, shape=(steps, m, n))
     moved = np.abs(slopes - jacobian(problem, second))
     moved = moved - np.abs(slopes - jacobian(problem, first))
     for j in agents:

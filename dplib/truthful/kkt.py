@@ -49,7 +49,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.problem import (
     Problem,
     constraints,
@@ -72,9 +72,9 @@ def forces(
     """Return the gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
     where = "forces"
     check.instance("problem", problem, where, Problem)
-    x = limits.array("x", x, where, shape=(problem.n_states,))
-    mu = limits.array("mu", mu, where, shape=(problem.n_constraints,))
-    alpha = limits.nonnegative("alpha", alpha, where)
+    x = check.array("x", x, where, shape=(problem.n_states,))
+    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    alpha = check.nonnegative("alpha", alpha, where)
     return (
         lagrangian_gradient(problem, x, mu) + alpha * x,
         constraints(problem, x) - alpha * mu,
@@ -117,9 +117,9 @@ def residual(
     """
     where = "residual"
     check.instance("problem", problem, where, Problem)
-    alpha = limits.nonnegative("alpha", alpha, where)
-    x = limits.array("x", x, where, shape=(problem.n_states,))
-    mu = limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    alpha = check.nonnegative("alpha", alpha, where)
+    x = check.array("x", x, where, shape=(problem.n_states,))
+    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
     in_x, in_mu = forces(problem, x, mu, alpha)
     states = x - np.clip(x - in_x, problem.lower, problem.upper)
     duals = mu - np.maximum(mu + in_mu, 0.0)
@@ -199,9 +199,9 @@ def polish(
     """
     where = "polish"
     check.instance("problem", problem, where, Problem)
-    x = limits.array("x", x, where, shape=(problem.n_states,))
-    mu = limits.array("mu", mu, where, shape=(problem.n_constraints,))
-    alpha = limits.nonnegative("alpha", alpha, where)
+    x = check.array("x", x, where, shape=(problem.n_states,))
+    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    alpha = check.nonnegative("alpha", alpha, where)
     tolerance = check.nonnegative("tolerance", tolerance, where)
     last, kept_x, kept_mu, enough = np.inf, x, mu, tolerance
     for iteration in range(100):
@@ -224,7 +224,7 @@ def polish(
                 "unique (linearly dependent active constraints, or an agent of "
                 "weight 0 that none of them holds, can be why)."
             ) from error
-        if not np.all(np.abs(move) <= 1e-3 * limits.LARGEST):  # nor not a number
+        if not np.all(np.abs(move) <= 1e-3 * check.LARGEST):  # nor not a number
             break
         x, mu = x.copy(), mu.copy()
         x[free] += move[: free.sum()]
@@ -302,9 +302,9 @@ def certify(
     """
     where = "certify"
     check.instance("problem", problem, where, Problem)
-    x = limits.array("x", x, where, shape=(problem.n_states,))
-    mu = limits.array("mu", mu, where, shape=(problem.n_constraints,))
-    alpha = limits.nonnegative("alpha", alpha, where)
+    x = check.array("x", x, where, shape=(problem.n_states,))
+    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    alpha = check.nonnegative("alpha", alpha, where)
     active, at_lower, at_upper = _split(problem, x, mu, alpha)
     free = ~(at_lower | at_upper)
     held = np.where(at_lower, problem.lower, problem.upper)

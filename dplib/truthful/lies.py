@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.kkt import certify, polish, residual
 from dplib.truthful.problem import (
     Problem,
@@ -191,9 +191,9 @@ def pinned_saddle(
     check.instance("problem", problem, "pinned_saddle", Problem)
     still = pinned(problem, i, report)
     mine = agent(problem, i)
-    start = limits.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
+    start = check.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
     start[mine] = still.lower[mine]
-    mu = limits.array("mu", mu, "pinned_saddle", shape=(problem.n_constraints,))
+    mu = check.array("mu", mu, "pinned_saddle", shape=(problem.n_constraints,))
     own, length, prices = in_own_units(still)
     try:
         x, mu, _ = polish(own, start / length, mu / prices, 0.0, TOLERANCE)
@@ -338,9 +338,9 @@ def equilibrium(
     check.instance("problem", problem, "equilibrium", Problem)
     where = "equilibrium"
     check.instance("truth", truth, where, SaddlePoint)
-    reported = limits.array("reported", reported, where, shape=(problem.n_states,))
-    mu = limits.array("mu", mu, where, shape=(problem.n_constraints,))
-    error = limits.nonnegative("error", error, where)
+    reported = check.array("reported", reported, where, shape=(problem.n_states,))
+    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
+    error = check.nonnegative("error", error, where)
     if mu.sum() + math.sqrt(mu.size) * error > radius:
         raise RuntimeError(
             f"The prices for this report of agent {i} add up to {mu.sum():.6g}, more "

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy.divergence import hockey_stick
 from dplib.privacy.laplace_sum import laplace_sum_survival
 from dplib.truthful.joint_privacy import Receivers, receiving_agents
@@ -116,14 +116,14 @@ def message_entries(
     where = "message_entries"
     matching(problem, scales, where)
     agents = receiving_agents(problem, i=i, receivers=receivers)
-    first = limits.array("x", x, where, shape=(problem.n_states,))
-    second = limits.array("adjacent", adjacent, where, shape=(problem.n_states,))
+    first = check.array("x", x, where, shape=(problem.n_states,))
+    second = check.array("adjacent", adjacent, where, shape=(problem.n_states,))
     others = np.ones(problem.n_states, dtype=bool)
     others[agent(problem, i)] = False
     if np.any(first[others] != second[others]):
         must = f"equal to 'x' but for the coordinates of agent {i}"
         check.fail("adjacent", where, must, second.tolist())
-    prices = limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    prices = check.array("mu", mu, where, shape=(problem.n_constraints,))
     if np.any(prices < 0.0):
         check.fail("mu", where, "non-negative", prices.tolist())
     support = noise_support(problem, shape)

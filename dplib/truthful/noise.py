@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.laplace import laplace_scale
 from dplib.truthful.constants import constraint_lipschitz, gradient_lipschitz
@@ -76,13 +76,13 @@ class NoiseScales:
 
     def __post_init__(self) -> None:
         where = "NoiseScales"
-        b = limits.array("b", self.b, where, shape=(None,))
+        b = check.array("b", self.b, where, shape=(None,))
         if b.size == 0 or np.any(b < 0.0):
             check.fail("b", where, "one number >= 0 for each of N >= 1 agents", self.b)
-        b_g = limits.nonnegative("b_g", self.b_g, where)
+        b_g = check.nonnegative("b_g", self.b_g, where)
         for name, scale in [("b_g", b_g), *(("b", one) for one in b)]:
             if scale > 0.0:  # losses divide by it
-                limits.positive(name, float(scale), where)
+                check.positive(name, float(scale), where)
         object.__setattr__(self, "b_g", b_g)
         object.__setattr__(self, "b", b)
 
@@ -139,7 +139,7 @@ def trajectory_adjacency(B: float) -> Adjacency:
     >>> trajectory_adjacency(3).radius
     3.0
     """
-    radius = limits.positive("B", B, "trajectory_adjacency")
+    radius = check.positive("B", B, "trajectory_adjacency")
     return Adjacency(
         name="one agent's trajectory",
         unit="one agent's reported states at all times; the others' are equal",
@@ -164,7 +164,7 @@ def trajectory_radius(adjacency: Adjacency, where: str) -> float:
     check.instance("adjacency", adjacency, where, Adjacency)
     if adjacency.norm != "l1":
         check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
-    return limits.positive("adjacency.radius", adjacency.radius, where)
+    return check.positive("adjacency.radius", adjacency.radius, where)
 
 
 def sensitivities(

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 
 __all__ = [
     "Problem",
@@ -108,18 +108,18 @@ class Problem:
         dims = _dims(self.dims, where)
         n = sum(dims)
         weights = np.ones(len(dims)) if self.weights is None else self.weights
-        c = limits.array("c", self.c, where, shape=(None,))
+        c = check.array("c", self.c, where, shape=(None,))
         if c.size == 0:
             check.fail("c", where, "one number for each of m >= 1 constraints", self.c)
         values: dict[str, Any] = {
             "dims": dims,
-            "lower": limits.array("lower", self.lower, where, shape=(n,)),
-            "upper": limits.array("upper", self.upper, where, shape=(n,)),
-            "targets": limits.array("targets", self.targets, where, shape=(n,)),
-            "Q": limits.array("Q", self.Q, where, shape=(c.size, n, n)),
-            "a": limits.array("a", self.a, where, shape=(c.size, n)),
+            "lower": check.array("lower", self.lower, where, shape=(n,)),
+            "upper": check.array("upper", self.upper, where, shape=(n,)),
+            "targets": check.array("targets", self.targets, where, shape=(n,)),
+            "Q": check.array("Q", self.Q, where, shape=(c.size, n, n)),
+            "a": check.array("a", self.a, where, shape=(c.size, n)),
             "c": c,
-            "weights": limits.array("weights", weights, where, shape=(len(dims),)),
+            "weights": check.array("weights", weights, where, shape=(len(dims),)),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)  # the way into a frozen class
@@ -227,13 +227,13 @@ def _states(problem: Problem, x: ArrayLike, where: str) -> FloatArray:
             f"The 'x' parameter of {where} must be an array of shape (..., {n}). "
             f"Got an array of shape {given.shape} instead."
         )
-    flat = limits.array("x", given.reshape(-1, n), where, shape=(None, n))
+    flat = check.array("x", given.reshape(-1, n), where, shape=(None, n))
     return flat.reshape(given.shape)
 
 
 def _multipliers(problem: Problem, mu: ArrayLike, where: str) -> FloatArray:
     m = check.instance("problem", problem, where, Problem).n_constraints
-    return limits.array("mu", mu, where, shape=(m,))
+    return check.array("mu", mu, where, shape=(m,))
 
 
 def agent_objectives(problem: Problem, x: ArrayLike) -> FloatArray:
@@ -433,7 +433,7 @@ def is_slater_point(problem: Problem, x: ArrayLike) -> bool:
     False
     """
     check.instance("problem", problem, "is_slater_point", Problem)
-    x = limits.array("x", x, "is_slater_point", shape=(problem.n_states,))
+    x = check.array("x", x, "is_slater_point", shape=(problem.n_states,))
     inside = np.all(x >= problem.lower) and np.all(x <= problem.upper)
     return bool(inside and np.all(constraints(problem, x) < 0.0))
 
@@ -479,7 +479,7 @@ def pairwise_constraint(
     """
     where = "pairwise_constraint"
     sizes = _dims(dims, where)
-    limit = limits.positive("limit", limit, where)
+    limit = check.positive("limit", limit, where)
     starts = np.cumsum((0, *sizes[:-1]))
     Q = np.zeros((sum(sizes), sum(sizes)))
     must = "a sequence of pairs of agents"

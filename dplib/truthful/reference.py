@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.algorithm import StepSizes, messages, step
 from dplib.truthful.kernel import BITS, PRETENCE, Draws, Replicas
 from dplib.truthful.problem import Problem, agent
@@ -52,8 +52,8 @@ def reported_states(
     where = "reported_states"
     check.instance("liars", liars, where, Replicas)
     r = check.integer("r", r, where, low=0, high=len(liars.kind) - 1)
-    reported = limits.array("x", x, where, shape=(problem.n_states,)).copy()
-    limits.array("spent", spent, where, shape=(problem.n_agents,))
+    reported = check.array("x", x, where, shape=(problem.n_states,)).copy()
+    check.array("spent", spent, where, shape=(problem.n_agents,))
     x = reported.copy()
     for i in np.flatnonzero(liars.kind[r]):
         mine = agent(problem, int(i))
@@ -131,9 +131,9 @@ def simulate_reference(
         must = f"for {n} coordinates"
         check.fail("liars", where, must, f"states of shape {liars.shown.shape}")
     check.instance("rng", rng, where, np.random.Generator)
-    x0 = limits.array("x0", x0, where, shape=(n,))
-    mu0 = limits.array("mu0", mu0, where, shape=(m,))
-    radius = limits.positive("radius", radius, where)
+    x0 = check.array("x0", x0, where, shape=(n,))
+    mu0 = check.array("mu0", mu0, where, shape=(m,))
+    radius = check.positive("radius", radius, where)
     check.instance("sizes", sizes, where, StepSizes)
     record = check.ascending("record", record, where)
     on_reports, on_g, on_rows = draws.reports.size, draws.g.size, draws.scale.size

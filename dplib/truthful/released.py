@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.truthful.joint_privacy import Receivers, receiving_agents
 from dplib.truthful.message_laws import message_entries, messages_delta
@@ -156,10 +156,10 @@ def silence_log_probability(
     check.instance("problem", problem, "silence_log_probability", Problem)
     check.instance("scales", scales, "silence_log_probability", NoiseScales)
     where = "silence_log_probability"
-    gamma = limits.positive("gamma", gamma, where)
-    alpha = limits.nonnegative("alpha", alpha, where)
+    gamma = check.positive("gamma", gamma, where)
+    alpha = check.nonnegative("alpha", alpha, where)
     b_g = check.positive("scales.b_g", scales.b_g, where)
-    prices = limits.array("mu", mu, where, shape=(problem.n_constraints,))
+    prices = check.array("mu", mu, where, shape=(problem.n_constraints,))
     z = prices * (1.0 - gamma * alpha) / gamma + constraints(problem, x)
     ratio = z / b_g
     tail = -np.maximum(ratio, 0.0) - np.log(2.0)  # log P(w <= -z) for z >= 0

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.kernel import CONSTANT, PRETENCE, TRUTH, Replicas
 from dplib.truthful.problem import Problem, agent
 
@@ -72,7 +72,7 @@ class Lie:
 
     def __post_init__(self) -> None:
         check.integer("agent", self.agent, "Lie", low=0)
-        report = limits.array("report", self.report, "Lie", shape=(None,))
+        report = check.array("report", self.report, "Lie", shape=(None,))
         object.__setattr__(self, "report", report)
         object.__setattr__(self, "budget", _budget(self.budget, "Lie"))
 
@@ -110,9 +110,9 @@ class Pretence:
 
     def __post_init__(self) -> None:
         check.integer("agent", self.agent, "Pretence", low=0)
-        target = limits.array("target", self.target, "Pretence", shape=(None,))
+        target = check.array("target", self.target, "Pretence", shape=(None,))
         object.__setattr__(self, "target", target)
-        limits.nonnegative("weight", self.weight, "Pretence")
+        check.nonnegative("weight", self.weight, "Pretence")
         object.__setattr__(self, "budget", _budget(self.budget, "Pretence"))
 
 
@@ -154,7 +154,7 @@ def replicas(
         check.fail("lies", where, "a sequence of Lie or Pretence", lies, TypeError)
     count, n, agents = len(lies) + 1, problem.n_states, problem.n_agents
     kind = np.full((count, agents), TRUTH, dtype=np.int64)
-    shown = np.tile(limits.array("x0", x0, where, shape=(n,)), (count, 1))
+    shown = np.tile(check.array("x0", x0, where, shape=(n,)), (count, 1))
     targets = np.tile(problem.targets, (count, 1))
     weights = np.tile(problem.weights, (count, 1))
     budget = np.full((count, agents), np.inf)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.convex import (
     SOLVERS,
     find_slater_point,
@@ -279,7 +279,7 @@ def regularised_saddle_point(
     """
     where = "regularised_saddle_point"
     check.instance("problem", problem, where, Problem)
-    alpha = limits.positive("alpha", alpha, where)
+    alpha = check.positive("alpha", alpha, where)
     tolerance = check.positive("tolerance", tolerance, where)
     if start is not None:
         check.instance("start", start, where, SaddlePoint)

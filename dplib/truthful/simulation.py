@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check, limits
+from dplib import check
 from dplib.truthful.algorithm import StepSizes, record_steps
 from dplib.truthful.kernel import Draws, Rows, advance
 from dplib.truthful.noise import NoiseScales, matching, noise_support
@@ -199,9 +199,7 @@ def checked_draws(problem: Problem, draws: Draws, where: str) -> Draws:
     n, m = problem.n_states, problem.n_constraints
 
     def scales(name: str, sizes: tuple[int, ...]) -> FloatArray:
-        value = limits.array(
-            f"draws.{name}", getattr(draws, name), where, shape=(None,)
-        )
+        value = check.array(f"draws.{name}", getattr(draws, name), where, shape=(None,))
         if value.size not in sizes or (value.size and value.min() < 0.0):
             must = f"of {' or '.join(map(str, sizes))} numbers >= 0"
             check.fail(f"draws.{name}", where, must, value.tolist())
@@ -219,7 +217,7 @@ def checked_draws(problem: Problem, draws: Draws, where: str) -> Draws:
             check.fail(f"draws.{name}", where, must, value)
         return value.astype(np.int64)
 
-    bias = limits.array("draws.bias", draws.bias, where, shape=(m,))
+    bias = check.array("draws.bias", draws.bias, where, shape=(m,))
     entries = np.size(draws.scale)
     fitting = Draws(
         reports=scales("reports", (0, n)),
@@ -273,7 +271,7 @@ def run_draws(
         check.instance("sizes", sizes, "run_draws", StepSizes)
     where = "simulate"
     steps = check.integer("steps", steps, where, low=1)
-    radius = limits.positive("radius", radius, where)
+    radius = check.positive("radius", radius, where)
     sizes = StepSizes() if sizes is None else sizes
     check.instance("rng", rng, where, np.random.Generator)
     n, m = problem.n_states, problem.n_constraints
@@ -281,7 +279,7 @@ def run_draws(
     x = check.array("x0", start, where, shape=(n,))
     if np.any(x < problem.lower) or np.any(x > problem.upper):
         check.fail("x0", where, "in the box", x.tolist())
-    mu = limits.array("mu0", np.zeros(m) if mu0 is None else mu0, where, shape=(m,))
+    mu = check.array("mu0", np.zeros(m) if mu0 is None else mu0, where, shape=(m,))
     if np.any(mu < 0.0) or mu.sum() > radius:
         check.fail("mu0", where, f"non-negative with sum <= {radius}", mu.tolist())
     wanted = checked_record(record, steps, where)

@@ -23,7 +23,12 @@ IMPORTS = {
     *("cvxpy", "dplib"),
 }
 # Makers of generators, and services that write verdicts.
-_RESERVED = ("numpy.random", "dplib.rng.stream", "dplib.ledger", "dplib.verdicts")
+_RESERVED = (
+    "numpy.random",
+    "dplib.rng.stream",
+    "dplib.book.ledger",
+    "dplib.book.verdicts",
+)
 # Ways to reach, make or write what the guards do not see.
 _CALLS = {
     *("default_rng", "RandomState", "datetime64", "hash", "id", "input"),
@@ -98,8 +103,8 @@ def _import(name: str, alias: ast.alias) -> list[str]:
     if name.split(".")[0] not in IMPORTS:
         return [f"imports {name}, which is not among what a notebook may use"]
     if name.startswith(_RESERVED) or alias.name == "*":
-        return [f"imports {name}: use dplib.rng.stream, dplib.claims, and names"]
-    if alias.asname and (name == "dplib.claims" or alias.name in CHANCE):
+        return [f"imports {name}: use dplib.rng.stream, dplib.book.claims, and names"]
+    if alias.asname and (name == "dplib.book.claims" or alias.name in CHANCE):
         return [f"imports {name} under another name, which the guards do not know"]
     return []
 

@@ -20,7 +20,8 @@ import nbformat
 import yaml
 from code_guards import checks, randomness
 
-from dplib import claims, figures, ledger, notebooks, sweep
+from dplib import sweep
+from dplib.book import claims, figures, ledger, notebooks
 
 Guard = Callable[[Path], list[str]]
 
@@ -224,7 +225,7 @@ def images(source: Path) -> list[str]:
         svg = data["image/svg+xml"]
         if figures.canonical_svg(svg) != svg:
             problems.append(
-                "a figure that is not canonical SVG: use dplib.figures.show"
+                "a figure that is not canonical SVG: use dplib.book.figures.show"
             )
         header = cell.metadata.get("mystnb", {})
         if not str(header.get("image", {}).get("alt", "")).strip():

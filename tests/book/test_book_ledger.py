@@ -1,16 +1,14 @@
 """The ledger of the book: complete, well formed, and tied to its notebooks.
 
 The *inventory* lists every numbered item of each paper, taken from its text;
-each must have an entry. The *seal* keeps what the papers say from being changed
-by accident: an intended change is sealed anew (see CONTRIBUTING.md).
+each must have an entry.
 """
 
-import dataclasses
 import re
 
 import pytest
 
-from dplib import ledger, notebooks, seal
+from dplib.book import ledger, notebooks
 
 ROOT = ledger.book_root()
 BOOK = ledger.load_all(ROOT)
@@ -90,13 +88,6 @@ def test_every_numbered_item_of_the_paper_has_an_entry(chapter):
     assert missing == []
 
 
-@pytest.mark.parametrize("chapter", ledger.CHAPTERS)
-def test_the_papers_words_and_numbers_are_as_sealed(chapter):
-    """Nobody deletes or alters a claim by accident."""
-    sealed = seal.read(ROOT)
-    assert seal.differences(sealed, BOOK[chapter]) == []
-
-
 def test_every_claim_that_is_not_open_belongs_to_a_notebook_of_its_chapter():
     names = {notebooks.name_of(path) for path in notebooks.find(ROOT)}
     for chapter, book in BOOK.items():
@@ -117,22 +108,6 @@ def test_says_is_short_and_plain():
         for claim in book.claims.values():
             assert len(claim.says) <= 240, claim.id
             assert not set("\\$") & set(claim.says), claim.id
-
-
-def test_the_seal_is_as_it_would_be_written():
-    """Nothing else is in it, nothing twice, and all in order."""
-    assert seal.path(ROOT).read_text(encoding="utf-8") == seal.text(BOOK)
-
-
-def test_the_seal_notices_the_paper_and_the_order():
-    sealed = seal.read(ROOT)
-    book = BOOK["truthful"]
-    paper = dataclasses.replace(book.paper, authors="Somebody else")
-    other = dataclasses.replace(book, paper=paper)
-    turned = dataclasses.replace(book, claims=dict(reversed(book.claims.items())))
-    for changed in (other, turned):
-        (found,) = seal.differences(sealed, changed)
-        assert "the paper's title, or the order, changed" in found
 
 
 def test_every_erratum_says_what_follows_from_it():

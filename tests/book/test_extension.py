@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dplib.ledger import EVIDENCE, VERDICTS, load_all
-from dplib.verdicts import MIME_TYPE, Check
+from dplib.book.ledger import EVIDENCE, VERDICTS, load_all
+from dplib.book.verdicts import MIME_TYPE, Check
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = ROOT / "book" / "_ext"

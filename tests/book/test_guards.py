@@ -4,7 +4,7 @@ import guards
 import pytest
 from guards import GUARDS
 
-from dplib import ledger, notebooks
+from dplib.book import ledger, notebooks
 
 ROOT = ledger.book_root()
 SOURCES = notebooks.find(ROOT)

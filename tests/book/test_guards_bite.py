@@ -19,7 +19,7 @@ import nbformat
 import pytest
 import tiny_book
 
-from dplib import claims, notebooks
+from dplib.book import claims, notebooks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -365,7 +365,7 @@ def test_check_that_can_fail(code):
     ("code", "words"),
     [
         ("import IPython", "not among what"),
-        ("from dplib import verdicts", "use dplib.rng.stream, dplib.claims"),
+        ("from dplib import verdicts", "use dplib.rng.stream, dplib.book.claims"),
         ("from dplib import claims as c", "another name"),
         ("display({claims.MIME_TYPE: {}}, raw=True)", "display: not in a notebook"),
         ("get_ipython()", "get_ipython: not in a notebook"),

@@ -23,9 +23,9 @@ import yaml
 from devtools import Browser, find_chromium
 from guards import machine_paths
 
-from dplib import notebooks
-from dplib.claims import MIME_TYPE
-from dplib.ledger import load_all
+from dplib.book import notebooks
+from dplib.book.claims import MIME_TYPE
+from dplib.book.ledger import load_all
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"

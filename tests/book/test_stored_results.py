@@ -11,7 +11,7 @@ import dataclasses
 
 import pytest
 
-from dplib import ledger, stored, stored_work
+from dplib.book import ledger, stored, stored_work
 
 ROOT = ledger.book_root()
 RESULTS = stored.find(ROOT)

@@ -58,7 +58,8 @@ seed = 7  # root seed, integer from 0 on
 ```{code-cell} ipython3
 import matplotlib.pyplot as plt
 
-from dplib import claims, figures, rng
+from dplib import rng
+from dplib.book import claims, figures
 
 figures.use_style()
 random = rng.stream(seed, "tiny")

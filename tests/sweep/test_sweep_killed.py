@@ -18,7 +18,7 @@ import pytest
 import tiny_sweep
 from tiny_sweep import ROOT, Place, address, alive, children, kill, parent, until
 
-from dplib import whole_files
+from dplib.book import whole_files
 
 pytestmark = pytest.mark.slow
 

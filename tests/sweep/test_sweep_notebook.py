@@ -7,7 +7,7 @@ import nbformat
 import pytest
 import tiny_sweep
 
-from dplib import provenance
+from dplib.book import code_key
 from dplib.sweep import notebook as notebooks
 from dplib.sweep.errors import SweepError
 
@@ -123,7 +123,7 @@ def test_the_version_changes_with_the_library_that_is_reached(tmp_path, monkeypa
 
 
 def test_a_batch_notebook_does_not_reach_the_driver(batch):
-    reached = provenance.reached("\n".join(batch.cells), ROOT / "dplib")
+    reached = code_key.reached("\n".join(batch.cells), ROOT / "dplib")
     ours = {name for name in reached if name.startswith("dplib.sweep.")}
     assert ours == {"dplib.sweep.rows", "dplib.sweep.watch"}
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dplib import whole_files
+from dplib.book import whole_files
 from dplib.sweep import inputs, lock, store, watch
 from dplib.sweep.errors import KernelLostError, SweepError
 

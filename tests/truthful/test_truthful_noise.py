@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dplib import claims
+from dplib.book import claims
 from dplib.privacy.adjacency import Adjacency
 from dplib.rng import stream
 from dplib.truthful.algorithm import messages

@@ -4,7 +4,7 @@ One row a run. Column ``x_k`` is the distance of the states after k steps, ``mu_
 that of the multipliers. Five digits.
 """
 
-from dplib.rounding import rounded
+from dplib.book.rounding import rounded
 from dplib.truthful.algorithm import record_steps
 from dplib.truthful.experiment import errors, perform
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dplib.rounding import rounded
+from dplib.book.rounding import rounded
 from dplib.truthful.constants import multiplier_radius
 from dplib.truthful.experiment import (
     Setting,

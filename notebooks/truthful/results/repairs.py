@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from dplib.rounding import rounded
+from dplib.book.rounding import rounded
 from dplib.truthful.allocation import (
     noise_power_weights,
     optimal_allocation,

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from dplib.rounding import DIGITS
+from dplib.book.rounding import DIGITS
 
 __all__ = ["LENGTHS", "same", "settle"]
 

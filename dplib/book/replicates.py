@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from dplib import check
-from dplib.rounding import outward
+from dplib.book.rounding import outward
 
 __all__ = [
     "CHANCE",

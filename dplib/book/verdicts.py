@@ -1,6 +1,6 @@
 """One checked claim, as readers and the scoreboard see it.
 
-A `Check` is what `dplib.claims` found for one entry of the ledger. It renders
+A `Check` is what `dplib.book.claims` found for one entry of the ledger. It renders
 itself as a line of text, a line of HTML (colour, sign and word, never colour
 alone), and a small JSON output of type `MIME_TYPE`, from which the scoreboard
 is filled when the book is built.
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dplib.ledger import NOT_APPLICABLE, VERDICTS, Claim, Verdict
+from dplib.book.ledger import NOT_APPLICABLE, VERDICTS, Claim, Verdict
 
 __all__ = ["MIME_TYPE", "Check", "look", "markup", "show", "table"]
 

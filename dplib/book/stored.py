@@ -26,23 +26,23 @@ A stored result is two files in ``notebooks/<chapter>/results/``, written by the
     table, agreement rule, and provenance (versions, date, machine).
 
 **Key.** The definition's code and that of every module of `dplib` that it reaches,
-docstrings and comments apart (`dplib.provenance`). A result whose key is not that
+docstrings and comments apart (`dplib.book.code_key`). A result whose key is not that
 of the present code is *stale*: `status` says so, and a test fails.
 
 **Agreement.** A digest proves nothing about the code. `make test` runs a random sample
 of the tasks again, others every day, and they must agree with the table. When the code
 has changed, the result need not be wrong: a sample that agrees makes it current again
-(`dplib.stored_work.recertify`). The rule is the definition's: ``exact``, to the last
-character; ``relative``, numbers to within ``tolerance`` times the larger of the two;
-``statistical``, each column has the same law, by the two-sample Kolmogorov-Smirnov test
-at one in a million (a task's last part is then the number of the replicate; all with
-the same other parts are pooled).
+(`dplib.book.stored_work.recertify`). The rule is the definition's: ``exact``, to the
+last character; ``relative``, numbers to within ``tolerance`` times the larger of the
+two; ``statistical``, each column has the same law, by the two-sample Kolmogorov-Smirnov
+test at one in a million (a task's last part is then the number of the replicate; all
+with the same other parts are pooled).
 
 Command line::
 
-    python -m dplib.stored run [CHAPTER/NAME ...] [--workers N] [--again]
-    python -m dplib.stored check [CHAPTER/NAME ...]
-    python -m dplib.stored recertify [CHAPTER/NAME ...] [--points N] [--again]
+    python -m dplib.book.stored run [CHAPTER/NAME ...] [--workers N] [--again]
+    python -m dplib.book.stored check [CHAPTER/NAME ...]
+    python -m dplib.book.stored recertify [CHAPTER/NAME ...] [--points N] [--again]
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dplib import check, ledger, provenance
+from dplib import check
+from dplib.book import code_key, ledger
 
 __all__ = [
     "CHANGED",
@@ -141,8 +142,8 @@ class Definition:
     def code(self) -> str:
         """Key of the code that the run reaches, its own included."""
         source = self.path.read_text(encoding="utf-8")
-        own = provenance.source_key(source)
-        reached = provenance.code_key(source, Path(__file__).parent)
+        own = code_key.source_key(source)
+        reached = code_key.code_key(source, Path(__file__).parent)
         return hashlib.sha256(f"{own}\n{reached}".encode()).hexdigest()
 
     def rows(self, task: Task) -> list[Row]:
@@ -343,7 +344,7 @@ def load(name: str, *, root: Path | None = None) -> Stored:
     """
     root = ledger.book_root() if root is None else root
     table, sidecar = (_place(root, name, suffix) for suffix in (".csv", ".json"))
-    hint = f"restore both files, or run 'python -m dplib.stored run {name}'."
+    hint = f"restore both files, or run 'python -m dplib.book.stored run {name}'."
     try:
         about = json.loads(sidecar.read_text(encoding="utf-8"))
         digest, task, columns = about["sha256"], about["task"], about["columns"]
@@ -378,7 +379,7 @@ def status(definition: Definition, *, root: Path | None = None) -> str:
         stored = load(name, root=root)
     except StoredError as error:
         return str(error)
-    about, again = stored.about, f"run 'python -m dplib.stored run {name}'."
+    about, again = stored.about, f"run 'python -m dplib.book.stored run {name}'."
     if about["parameters"] != definition.parameters:
         return f"{name}: was made with other parameters; {again}"
     if stored.header != (*definition.task, *definition.columns):
@@ -388,7 +389,7 @@ def status(definition: Definition, *, root: Path | None = None) -> str:
     if have != tuple(map(_texts, definition.tasks)):
         return f"{name}: has other tasks than its definition; {again}"
     if about["code"] != definition.code:
-        return f"{name}: {CHANGED}; run 'python -m dplib.stored recertify {name}'."
+        return f"{name}: {CHANGED}; run 'python -m dplib.book.stored recertify {name}'."
     return ""
 
 
@@ -495,9 +496,9 @@ def confirm(name: str, *tasks: Task, root: Path | None = None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (see the head of the file); return the exit status."""
-    from dplib import stored_work
+    from dplib.book import stored_work
 
-    parser = argparse.ArgumentParser(prog="python -m dplib.stored")
+    parser = argparse.ArgumentParser(prog="python -m dplib.book.stored")
     commands = parser.add_subparsers(dest="command", required=True)
     texts = {
         "run": "make results that are missing or stale, or go on where it stopped",

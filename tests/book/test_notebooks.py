@@ -18,10 +18,10 @@ from jupytext.cli import jupytext as jupytext_command
 from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-from dplib import claims, ledger, notebooks
-from dplib.notebooks import NotebookError
+from dplib.book import claims, ledger, notebooks
+from dplib.book.notebooks import NotebookError
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NAME = "truthful/01_tiny"
 
 LEDGER = """\
@@ -65,7 +65,7 @@ import os
 import sys
 import threading
 
-from dplib import claims
+from dplib.book import claims
 
 book = claims.open_notebook("{NAME}", n=n)
 print(os.environ["OMP_NUM_THREADS"], os.environ["PYTHONHASHSEED"])
@@ -953,4 +953,4 @@ class TestCommands:
     def test_other_words_are_refused(self, arguments, capsys) -> None:
         with pytest.raises(SystemExit, match="2"):
             notebooks.main(arguments)
-        assert "usage: python -m dplib.notebooks" in capsys.readouterr().err
+        assert "usage: python -m dplib.book.notebooks" in capsys.readouterr().err

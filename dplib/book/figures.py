@@ -2,10 +2,10 @@
 
 `use_style` sets the one look of the book; `show` writes a figure as SVG in a
 canonical form (no date, no random ids, coordinates rounded), so that two runs give the
-same bytes, and another processor the same picture (`dplib.outputs`). The paper's values
-are open marks (`PAPER`), ours are lines (`OURS` and the palette); colours are safe for
-colour-blind readers. Caption and alt text belong to the cell that draws, in its
-``mystnb`` header, not to this module.
+same bytes, and another processor the same picture (`dplib.book.outputs`). The paper's
+values are open marks (`PAPER`), ours are lines (`OURS` and the palette); colours are
+safe for colour-blind readers. Caption and alt text belong to the cell that draws, in
+its ``mystnb`` header, not to this module.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from dplib import check
-from dplib.outputs import LENGTHS
+from dplib.book.outputs import LENGTHS
 
 __all__ = ["OURS", "PALETTE", "PAPER", "canonical_svg", "show", "use_style"]
 

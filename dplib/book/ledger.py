@@ -4,7 +4,7 @@ One YAML file a chapter, ``book/claims/<chapter>.yml``, holds one entry for each
 numbered statement, figure, table cell and headline number of its paper. This
 module defines an entry (`Claim`), reads the files, and refuses whatever is not
 an entry in one sentence that names the file, the claim and the field. It
-computes no verdict: that is done by `dplib.claims`, in a notebook.
+computes no verdict: that is done by `dplib.book.claims`, in a notebook.
 
 A number that the paper prints is *text*, exactly as printed (``"0.10"``), since
 its last digit sets the tolerance; a number that we compute with (a tolerance, a
@@ -303,7 +303,7 @@ def book_root() -> Path:
         If there is none.
     """
     here = Path.cwd().resolve()
-    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
         if (folder / "book" / "claims").is_dir():
             return folder
     raise FileNotFoundError(
@@ -331,7 +331,7 @@ def load_chapter(path: Path) -> Ledger:
         On the first thing that is not an entry: file, claim, field, what it
         must be and what it was.
     """
-    from dplib.ledger_reader import read  # the reader needs the schema above
+    from dplib.book.ledger_reader import read  # the reader needs the schema above
 
     return read(path)
 

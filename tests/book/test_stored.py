@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplib import stored, stored_work
-from dplib.stored import StoredError
+from dplib.book import stored, stored_work
+from dplib.book.stored import StoredError
 
 TINY = '''\
 """A tiny run."""
@@ -271,9 +271,9 @@ def test_killed_and_started_again_ends_with_the_same_table(book, workers):
     place(book, ".csv").unlink()
     place(book, ".json").unlink()
     write(book, SLOW)
-    command = [sys.executable, "-m", "dplib.stored", "run", "tiny/run"]
+    command = [sys.executable, "-m", "dplib.book.stored", "run", "tiny/run"]
     command += ["--workers", str(workers)]
-    environment = os.environ | {"PYTHONPATH": str(Path(stored.__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": str(Path(stored.__file__).parents[2])}
     first = subprocess.Popen(
         command, cwd=book, env=environment, stderr=subprocess.PIPE, text=True
     )
@@ -318,7 +318,7 @@ def test_changed_code_is_told_and_recertified_if_it_agrees(book):
     write(book, CHANGED)
     assert stored.status(define(book), root=book) == (
         "tiny/run: the code behind it has changed; run "
-        "'python -m dplib.stored recertify tiny/run'."
+        "'python -m dplib.book.stored recertify tiny/run'."
     )
     said = stored_work.recertify(define(book), root=book, points=3)
     assert said == "tiny/run: 3 tasks agree; the present code is adopted."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dplib.replicates import (
+from dplib.book.replicates import (
     Interval,
     mean_interval,
     quantile_interval,

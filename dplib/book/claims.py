@@ -16,8 +16,9 @@ reader's trial) the number is shown as *not applicable* and nothing raises.
 it was never checked.
 
 A number is a float, with a ``bound`` on its error, or an `Interval` of
-`dplib.replicates`. A claim whose evidence is *sampling* must be given intervals, and
-all those of one check together miss with a chance of at most one in a million.
+`dplib.book.replicates`. A claim whose evidence is *sampling* must be given
+intervals, and all those of one check together miss with a chance of at most one in
+a million.
 
 A claim that holds is *reproduced*; *shown* if it is ours, *implemented* if it is a
 definition.
@@ -37,11 +38,12 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplib import check, ledger, verdicts
-from dplib.ledger import Claim, LedgerError, Scalar, half_unit
-from dplib.replicates import CHANCE, Interval, share_interval
-from dplib.rounding import outward, rounded, shown
-from dplib.verdicts import MIME_TYPE, Check
+from dplib import check
+from dplib.book import ledger, verdicts
+from dplib.book.ledger import Claim, LedgerError, Scalar, half_unit
+from dplib.book.replicates import CHANCE, Interval, share_interval
+from dplib.book.rounding import outward, rounded, shown
+from dplib.book.verdicts import MIME_TYPE, Check
 
 __all__ = [
     "MIME_TYPE",
@@ -652,7 +654,7 @@ class _Given:
         if self.claim.evidence == "sampling" and name != "trivial":
             raise LedgerError(
                 f"{self.claim.id}: its evidence is sampling, so '{name}' must be an "
-                "Interval (dplib.replicates)."
+                "Interval (dplib.book.replicates)."
             )
         value = check.finite(name, number, self.where)
         return _Ends(value, value - self.bound, value + self.bound)

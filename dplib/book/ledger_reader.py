@@ -1,6 +1,6 @@
 """Reads one file of the claims ledger, and refuses what is not an entry.
 
-The schema is in `dplib.ledger`; here is how a YAML file is turned into it. Each
+The schema is in `dplib.book.ledger`; here is how a YAML file is turned into it. Each
 refusal is one sentence that names the file, the claim, the field, what it must
 be, and what it was.
 """
@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from dplib.ledger import (
+from dplib.book.ledger import (
     CHAPTERS,
     EVIDENCE,
     KINDS,
@@ -318,7 +318,7 @@ def _same(raw: Any, source: str, number: int, known: Mapping[str, Claim]) -> Cla
 
 
 def read(path: Path) -> Ledger:
-    """Read the ledger of one chapter; see `dplib.ledger.load_chapter`."""
+    """Read the ledger of one chapter; see `dplib.book.ledger.load_chapter`."""
     chapter, source = path.stem, path.name
     if chapter not in CHAPTERS:
         raise LedgerError(

@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 
 from dplib import check, rng
-from dplib.kernels import surroundings
-from dplib.stored import (
+from dplib.book.kernels import surroundings
+from dplib.book.stored import (
     CHANGED,
     Definition,
     Row,
@@ -45,7 +45,7 @@ from dplib.stored import (
     load_definition,
     status,
 )
-from dplib.whole_files import table_text, versions, write_atomically
+from dplib.book.whole_files import table_text, versions, write_atomically
 
 __all__ = ["produce", "recertify", "sample", "sample_day"]
 
@@ -195,7 +195,7 @@ def produce(definition: Definition, *, root: Path, workers: int = 1) -> None:
     Parameters
     ----------
     definition : Definition
-        From `dplib.stored.load_definition`.
+        From `dplib.book.stored.load_definition`.
     root : pathlib.Path
         Folder of the book.
     workers : int
@@ -253,7 +253,7 @@ def sample(definition: Definition, points: int) -> list[Task]:
     Parameters
     ----------
     definition : Definition
-        From `dplib.stored.load_definition`.
+        From `dplib.book.stored.load_definition`.
     points : int
         Number of tasks; of fewer, all.
 
@@ -287,7 +287,7 @@ def recertify(
     Parameters
     ----------
     definition : Definition
-        From `dplib.stored.load_definition`.
+        From `dplib.book.stored.load_definition`.
     root : pathlib.Path
         Folder of the book.
     points : int
@@ -326,7 +326,7 @@ def recertify(
     if gap:
         raise StoredError(
             f"{name}: does not agree with the present code ({gap}); run "
-            f"'python -m dplib.stored run {name}', and say why it changed."
+            f"'python -m dplib.book.stored run {name}', and say why it changed."
         )
     if not state:
         return f"{name}: {len(tasks)} tasks agree."

@@ -10,8 +10,8 @@ import IPython
 import IPython.display
 import pytest
 
-from dplib import ledger, verdicts
-from dplib.verdicts import MIME_TYPE, Check, look
+from dplib.book import ledger, verdicts
+from dplib.book.verdicts import MIME_TYPE, Check, look
 
 CLAIM = ledger.Claim(
     id="truthful.half",

@@ -1,8 +1,8 @@
 """Results on disk: files that are whole or absent, tables, and where they come from.
 
-What stored results (`dplib.stored_work`) and sweeps (`dplib.sweep.store`) share. Both
-may be killed at any moment and go on later, so a file is written under another name,
-forced to disk, and renamed: at every moment it is the old one or the new one.
+What stored results (`dplib.book.stored_work`) and sweeps (`dplib.sweep.store`) share.
+Both may be killed at any moment and go on later, so a file is written under another
+name, forced to disk, and renamed: at every moment it is the old one or the new one.
 """
 
 from __future__ import annotations

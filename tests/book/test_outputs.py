@@ -12,8 +12,8 @@ import nbformat
 import pytest
 
 import dplib
-from dplib import outputs
-from dplib.verdicts import MIME_TYPE
+from dplib.book import outputs
+from dplib.book.verdicts import MIME_TYPE
 
 SVG = '<svg width="90pt"><path id="i1" d="M 1 2 L 3.5 -0"/><use opacity="0.5"/></svg>'
 CLAIM = {"value": 311.414, "bound": 0.0, "finding": "ours 311.414 m", "at": {"n": 2}}

@@ -7,11 +7,11 @@ times, and writes nothing if a cell fails.
 
 Command line::
 
-    python -m dplib.notebooks refresh [CHAPTER/NN_TOPIC ...] [--status] [--discard]
-    python -m dplib.notebooks changed
-    python -m dplib.notebooks verified [CHAPTER/NN_TOPIC ...]
-    python -m dplib.notebooks current
-    python -m dplib.notebooks trust [CHAPTER/NN_TOPIC ...]
+    python -m dplib.book.notebooks refresh [CHAPTER/NN_TOPIC ...] [--status] [--discard]
+    python -m dplib.book.notebooks changed
+    python -m dplib.book.notebooks verified [CHAPTER/NN_TOPIC ...]
+    python -m dplib.book.notebooks current
+    python -m dplib.book.notebooks trust [CHAPTER/NN_TOPIC ...]
 
 ``refresh`` refuses a pair whose ``.ipynb`` was edited where the ``.md`` was not,
 unless told to ``--discard`` that edit. ``changed`` lists the notebooks whose cells,
@@ -48,8 +48,8 @@ from nbclient.exceptions import (
 )
 from nbformat.sign import NotebookNotary
 
-from dplib import kernels, ledger, outputs, provenance
-from dplib.whole_files import write_atomically
+from dplib.book import code_key, kernels, ledger, outputs
+from dplib.book.whole_files import write_atomically
 
 __all__ = [
     "VERSIONED",
@@ -105,7 +105,7 @@ def find(root: Path, names: Sequence[str] = ()) -> list[Path]:
     >>> find(Path("."), ["truthful/99_nothing"])
     Traceback (most recent call last):
     ...
-    dplib.notebooks.NotebookError: There is no notebook 'truthful/99_nothing' \
+    dplib.book.notebooks.NotebookError: There is no notebook 'truthful/99_nothing' \
 (looked for notebooks/truthful/99_nothing.md).
     """
     folder = root / "notebooks"
@@ -355,7 +355,7 @@ def key(notebook: Any, name: str, root: Path) -> str:
         for claim in claims
     ]
     try:
-        code = provenance.code_key("\n".join(cells), root / "dplib")
+        code = code_key.code_key("\n".join(cells), root / "dplib")
     except SyntaxError as error:
         raise NotebookError(f"{name}: a cell is not Python: {error}") from None
     # Files of the chapter: stored results, and systems that the notebook names; a
@@ -457,7 +457,7 @@ def refresh(
     """Execute notebooks and write both files of each pair.
 
     Where cells, claims and code are what they were, a stored output that is the same
-    (`dplib.outputs`) stays: another processor rewrites nothing.
+    (`dplib.book.outputs`) stays: another processor rewrites nothing.
 
     Parameters
     ----------
@@ -602,7 +602,7 @@ def _verified(root: Path, names: Sequence[str]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m dplib.notebooks")
+    parser = argparse.ArgumentParser(prog="python -m dplib.book.notebooks")
     commands = parser.add_subparsers(dest="command", required=True)
     for command, text in (
         ("refresh", "execute notebooks and write both files of each pair"),

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplib import figures
-from dplib.figures import canonical_svg
+from dplib.book import figures
+from dplib.book.figures import canonical_svg
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dplib.rounding import DIGITS, rounded, shown
+from dplib.book.rounding import DIGITS, rounded, shown
 
 VALUES = st.floats(min_value=-1e300, max_value=1e300)
 BOUNDS = st.one_of(st.just(0.0), st.floats(min_value=1e-300, max_value=1e300))

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplib import ledger
-from dplib.ledger import LedgerError, decimal, half_unit
+from dplib.book import ledger
+from dplib.book.ledger import LedgerError, decimal, half_unit
 
 PAPER = "paper: {key: nobody2020, title: A tiny paper, authors: N. Body}\n"
 
@@ -527,7 +527,7 @@ def test_the_book_above_the_working_directory_comes_first(
 
 def test_elsewhere_it_is_the_one_beside_the_library(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert ledger.book_root() == Path(ledger.__file__).resolve().parent.parent
+    assert ledger.book_root() == Path(ledger.__file__).resolve().parents[2]
 
 
 def test_no_book_anywhere(tmp_path, monkeypatch) -> None:

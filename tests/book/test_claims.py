@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplib import claims, ledger, replicates, verdicts
-from dplib.claims import Checks, VerdictError
-from dplib.ledger import Claim, LedgerError
-from dplib.replicates import Interval
+from dplib.book import claims, ledger, replicates, verdicts
+from dplib.book.claims import Checks, VerdictError
+from dplib.book.ledger import Claim, LedgerError
+from dplib.book.replicates import Interval
 
 ID = "truthful.x"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dplib import provenance
+from dplib.book import code_key
 
 FILES = {
     "__init__.py": '"""A library."""\n\n__version__ = "1"\n',
@@ -35,7 +35,7 @@ def pack(tmp_path: Path) -> Path:
 
 
 def names(source: str, pack: Path) -> list[str]:
-    return list(provenance.reached(source, pack))
+    return list(code_key.reached(source, pack))
 
 
 def rewrite(path: Path, old: str, new: str) -> None:
@@ -70,7 +70,7 @@ def test_reached(pack, source, wanted) -> None:
 
 
 def test_the_files_are_those_of_the_modules(pack) -> None:
-    found = provenance.reached("import pack.room.key", pack)
+    found = code_key.reached("import pack.room.key", pack)
     assert found == {
         "pack": pack / "__init__.py",
         "pack.room": pack / "room" / "__init__.py",
@@ -94,7 +94,7 @@ def test_a_package_hides_a_module_of_its_name(pack) -> None:
     # and a file pack.py beside the library in the place of the library.
     (pack / "room.py").write_text("1\n")
     (pack.parent / "pack.py").write_text("1\n")
-    found = provenance.reached("import pack.room", pack)
+    found = code_key.reached("import pack.room", pack)
     assert found["pack"] == pack / "__init__.py"
     assert found["pack.room"] == pack / "room" / "__init__.py"
 
@@ -138,7 +138,7 @@ def test_an_operator_at_the_start_of_a_line_is_no_magic(pack, source) -> None:
 
 def test_what_is_not_python_is_a_syntax_error(pack) -> None:
     with pytest.raises(SyntaxError):
-        provenance.reached("from pack import", pack)
+        code_key.reached("from pack import", pack)
 
 
 # -- the key ------------------------------------------------------------------
@@ -147,10 +147,10 @@ SOURCE = "from pack import a\nfrom pack.room import door"
 
 
 def test_the_key_is_64_digits_and_the_same_twice(pack) -> None:
-    key = provenance.code_key(SOURCE, pack)
+    key = code_key.code_key(SOURCE, pack)
     assert len(key) == 64
     assert set(key) <= set("0123456789abcdef")
-    assert provenance.code_key(SOURCE, pack) == key
+    assert code_key.code_key(SOURCE, pack) == key
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,9 @@ def test_the_key_is_64_digits_and_the_same_twice(pack) -> None:
     ],
 )
 def test_code_that_is_reached_changes_the_key(pack, name, old, new) -> None:
-    before = provenance.code_key(SOURCE, pack)
+    before = code_key.code_key(SOURCE, pack)
     rewrite(pack / name, old, new)
-    assert provenance.code_key(SOURCE, pack) != before
+    assert code_key.code_key(SOURCE, pack) != before
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_code_that_is_reached_changes_the_key(pack, name, old, new) -> None:
     ],
 )
 def test_words_layout_and_other_modules_do_not(pack, name, old, new) -> None:
-    before = provenance.code_key(SOURCE, pack)
+    before = code_key.code_key(SOURCE, pack)
     rewrite(pack / name, old, new)
-    assert provenance.code_key(SOURCE, pack) == before
+    assert code_key.code_key(SOURCE, pack) == before
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_every_kind_of_docstring_is_left_out(pack, code) -> None:
     keys = set()
     for words in ('"""One."""', '"""Two,\n\n    in more words.\n    """'):
         (pack / "alone.py").write_text(code.format(words))
-        keys.add(provenance.code_key("import pack.alone", pack))
+        keys.add(code_key.code_key("import pack.alone", pack))
     assert len(keys) == 1
 
 
@@ -214,19 +214,19 @@ def test_a_text_that_is_no_docstring_counts(pack) -> None:
     keys = set()
     for words in ("'one'", "'two'"):
         (pack / "alone.py").write_text(f"def f():\n    x = {words}\n    return x\n")
-        keys.add(provenance.code_key("import pack.alone", pack))
+        keys.add(code_key.code_key("import pack.alone", pack))
     assert len(keys) == 2
 
 
 def test_the_source_itself_is_not_in_the_key(pack) -> None:
-    first = provenance.code_key("from pack import alone", pack)
-    assert first == provenance.code_key("import pack.alone  # z = 1", pack)
+    first = code_key.code_key("from pack import alone", pack)
+    assert first == code_key.code_key("import pack.alone  # z = 1", pack)
 
 
 def test_a_moved_module_has_another_key(pack) -> None:
     (pack / "other.py").write_text(FILES["alone.py"])
-    first = provenance.code_key("import pack.alone", pack)
-    assert first != provenance.code_key("import pack.other", pack)
+    first = code_key.code_key("import pack.alone", pack)
+    assert first != code_key.code_key("import pack.other", pack)
 
 
 def test_the_key_is_the_same_on_every_python(pack) -> None:
@@ -243,7 +243,7 @@ def test_the_key_is_the_same_on_every_python(pack) -> None:
         "            case A(f=[1, *rest]) if rest:\n"
         "                pass\n"
     )
-    assert provenance.code_key("import pack.alone", pack) == (
+    assert code_key.code_key("import pack.alone", pack) == (
         "e31e408efa2d717daf35855483a7637c96a2036c6d8e64e1670f50a73ff7c79b"
     )
 
@@ -263,5 +263,5 @@ def test_the_text_of_a_tree_tells_trees_apart() -> None:
         *("if x: 0", "if x: 0\nelse: 1", "while x: 0", "raise", "raise x"),
         *("raise x from y", "assert x", "assert x, y", "f'{x}'", "f'{x!r}'", "u'x'"),
     ]
-    texts = [provenance._dump(ast.parse(source)) for source in sources]
+    texts = [code_key._dump(ast.parse(source)) for source in sources]
     assert len(set(texts)) == len(sources)

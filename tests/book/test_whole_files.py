@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dplib.whole_files import abandoned, table_text, versions, write_atomically
+from dplib.book.whole_files import abandoned, table_text, versions, write_atomically
 
 
 def test_floats_are_written_in_full():
@@ -31,7 +31,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside(tmp_path):
     write_atomically(path, "old")
     code = (
         "import resource, sys, signal, pathlib\n"
-        "from dplib.whole_files import write_atomically\n"
+        "from dplib.book.whole_files import write_atomically\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
         "write_atomically(pathlib.Path(sys.argv[1]), 'x' * 10_000)\n"
@@ -54,7 +54,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside(tmp_path):
     ],
 )
 def test_what_the_dead_left_is_told_apart(tmp_path, name, gone):
-    from dplib import whole_files
+    from dplib.book import whole_files
 
     path = Path(tmp_path / name.format(host=whole_files._HOST, pid=os.getpid()))
     path.write_text("")

@@ -15,9 +15,9 @@ import nbformat
 import pytest
 
 import dplib
-from dplib import notebooks
+from dplib.book import notebooks
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 CELL = """\
 import matplotlib as mpl

@@ -1,0 +1,99 @@
+"""YAML files that readers write: read, held against a schema, refused in one sentence.
+
+The files are YAML 1.2, in which ``1e-5`` is a number, ``no`` a text and ``010`` ten; a
+key that is given twice is an error. What a file must hold is a JSON schema. A part of
+it may say in its own keyword ``must`` what the sentence to the reader says.
+"""
+
+from __future__ import annotations
+
+import difflib
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.exceptions import best_match
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+__all__ = ["ReaderFileError", "load", "refuse"]
+
+
+class ReaderFileError(ValueError):
+    """A file does not hold what it must; the message names file, place and remedy."""
+
+
+def refuse(path: Path, place: str, must: str, got: object) -> ReaderFileError:
+    """Return the error that says what a place in a file must be, and what it is.
+
+    Examples
+    --------
+    >>> print(refuse(Path("team.yml"), "agents[0].name", "a word", 3))
+    team.yml: agents[0].name must be a word. Got 3.
+    """
+    shown = reprlib.repr(got)[:80]
+    return ReaderFileError(f"{path.name}: {place} must be {must}. Got {shown}.")
+
+
+def load(path: Path, schema: Mapping[str, Any]) -> Any:
+    """Return what a YAML file holds, if that is what the schema asks for.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    schema : mapping
+        A JSON schema (2020-12).
+
+    Returns
+    -------
+    object
+        Mappings, lists, texts and numbers.
+
+    Raises
+    ------
+    ReaderFileError
+        One sentence.
+
+    Examples
+    --------
+    >>> load(Path("nowhere.yml"), {})
+    Traceback (most recent call last):
+    ...
+    dplib.reader_files.ReaderFileError: nowhere.yml: No such file or directory.
+    """
+    try:
+        held = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReaderFileError(f"{path.name}: {error.strerror}.") from None
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else "?"
+        raise ReaderFileError(f"{path.name}, line {line}: {error.problem}.") from None
+    except (YAMLError, ValueError) as error:  # not UTF-8, a date of no calendar
+        raise ReaderFileError(f"{path.name}: not YAML: {error}.") from None
+    found = best_match(Draft202012Validator(schema).iter_errors(held))
+    if found is not None:
+        raise _explained(path, found)
+    return held
+
+
+def _explained(path: Path, found: ValidationError) -> ReaderFileError:
+    """Turn what the validator found into our sentence."""
+    steps = [f"[{s}]" if isinstance(s, int) else f".{s}" for s in found.absolute_path]
+    place = "".join(steps).lstrip(".") or "the file"
+    if found.validator == "required":
+        missing = [name for name in found.validator_value if name not in found.instance]
+        return ReaderFileError(f"{path.name}: {place} lacks the field {missing[0]!r}.")
+    if found.validator == "additionalProperties":
+        known = list(found.schema.get("properties", {}))
+        (name, *_) = [str(one) for one in found.instance if one not in known]
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
+        message = f"{path.name}: {place} has an unknown field {name!r}; {hint}"
+        return ReaderFileError(message)
+    must = found.schema.get("must")
+    if must is None:
+        return ReaderFileError(f"{path.name}: {place}: {found.message[:200]}.")
+    return refuse(path, place, must, found.instance)
