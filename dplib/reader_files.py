@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -79,7 +79,7 @@ def load(path: Path, schema: Mapping[str, Any]) -> Any:
     return held
 
 
-def _explained(path: Path, found: ValidationError) -> ReaderFileError:
+def _explained(path: Path, found: Any) -> ReaderFileError:
     """Turn what the validator found into our sentence."""
     steps = [f"[{s}]" if isinstance(s, int) else f".{s}" for s in found.absolute_path]
     place = "".join(steps).lstrip(".") or "the file"
