@@ -117,16 +117,6 @@ def test_agent_zero_is_the_slowest_index():
     assert law[0, 0].tolist() == [0, 0, 1, 0]
 
 
-def test_operations_grow_with_the_sum_of_successors():
-    own = gridworld(4, 4, slip=0.1, law="other action")
-    counts = [FactoredMDP((own,) * N, 0.99) for N in (1, 2, 3)]
-    for N, team in enumerate(counts, start=1):
-        pairs = team.n_states * team.n_actions
-        each = np.count_nonzero(own) / (16 * 5)
-        assert backup_operations(team) <= pairs * each * N
-        assert dense_operations(team) == round(pairs * each**N)
-
-
 def test_operations_are_those_of_the_kernel():
     # The formula by walking the same loops as the compiled backup.
     rng = np.random.default_rng(8)

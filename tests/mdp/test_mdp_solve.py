@@ -297,17 +297,3 @@ def test_evaluation_in_closed_form():
     want = [(1 + 0.8 * 0.75 * 10) / (1 - 0.2), 10.0]
     found = evaluate(model, [[1.0], [2.0]], [0, 0])
     np.testing.assert_allclose(found, want, rtol=1e-14)
-
-
-def test_evaluation_by_simulation():
-    # The mean of 4000 simulated returns lies within 6 standard errors.
-    model = MDP([[[0.5, 0.5], [0, 1]], [[1, 0], [0.2, 0.8]]], 0.7)
-    r, policy = np.array([[1.0, 0], [0, 3.0]]), np.array([0, 1])
-    rng = np.random.default_rng(15)
-    state, total = np.zeros(4000, dtype=int), np.zeros(4000)
-    for k in range(80):
-        total += 0.7**k * r[state, policy[state]]
-        stay = model.transitions[state, policy[state], 0]
-        state = np.where(rng.random(4000) < stay, 0, 1)
-    gap = abs(total.mean() - evaluate(model, r, policy)[0])
-    assert gap < 6 * total.std() / math.sqrt(4000)
