@@ -5,7 +5,6 @@ from dplib.mdp.factored import (
     FactoredMDP,
     backup_operations,
     dense,
-    dense_operations,
 )
 from dplib.mdp.gridworld import gridworld
 from dplib.mdp.kernel import improve, policy_rows
