@@ -53,10 +53,13 @@ class FactoredMDP(Model):
     discount: float
 
     def __post_init__(self) -> None:
-        laws = enumerate(self.transitions)
-        checked = tuple(transition_law(law, f"agent {i}, ") for i, law in laws)
-        object.__setattr__(self, "transitions", checked)
-        object.__setattr__(self, "discount", discount_factor(self.discount))
+        where = "FactoredMDP"
+        laws = tuple(
+            transition_law(law, where, f"agent {i}, ")
+            for i, law in enumerate(self.transitions)
+        )
+        object.__setattr__(self, "transitions", laws)
+        object.__setattr__(self, "discount", discount_factor(self.discount, where))
 
     @property
     def n_agents(self) -> int:

@@ -103,22 +103,23 @@ for every state and action. Got a sum of 0.5 in state 0, action 0 instead.
     discount: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "transitions", transition_law(self.transitions))
-        object.__setattr__(self, "discount", discount_factor(self.discount))
+        law = transition_law(self.transitions, "MDP")
+        object.__setattr__(self, "transitions", law)
+        object.__setattr__(self, "discount", discount_factor(self.discount, "MDP"))
 
     def expected(self, values: FloatArray) -> FloatArray:
         """Return the mean of `values` after each (s, a), an array of shape (n, m)."""
         return np.asarray(self.transitions @ values)
 
 
-def transition_law(value: ArrayLike, part: str = "") -> FloatArray:
+def transition_law(value: ArrayLike, where: str, part: str = "") -> FloatArray:
     """Return transition probabilities (n, m, n), checked row by row, read-only.
 
     The first bad row is named by state and action, after `part` ("agent 1, ").
     """
-    law = check.array("transitions", value, "MDP", shape=(None, None, None))
+    law = check.array("transitions", value, where, shape=(None, None, None))
     if law.shape[0] != law.shape[2] or law.size == 0:
-        check.fail("transitions", "MDP", "an array of shape (n, m, n)", law.shape)
+        check.fail("transitions", where, "an array of shape (n, m, n)", law.shape)
     sums = law.sum(axis=2)
     bad = np.argwhere((np.abs(sums - 1.0) > ROW_SUM) | np.any(law < 0.0, axis=2))
     if bad.size:
@@ -126,20 +127,20 @@ def transition_law(value: ArrayLike, part: str = "") -> FloatArray:
         least = float(law[s, a].min())
         got = f"{least:g}" if least < 0.0 else f"a sum of {sums[s, a]:.12g}"
         raise ValueError(
-            "The 'transitions' parameter of MDP must be probabilities that sum to 1 "
-            f"for every state and action. Got {got} in {part}state {s}, action {a} "
-            "instead."
+            f"The 'transitions' parameter of {where} must be probabilities that sum "
+            f"to 1 for every state and action. Got {got} in {part}state {s}, action "
+            f"{a} instead."
         )
     result = np.asarray(law / sums[:, :, None])
     result.flags.writeable = False
     return result
 
 
-def discount_factor(value: float) -> float:
+def discount_factor(value: float, where: str) -> float:
     """Return a discount, checked to lie strictly between 0 and 1."""
-    discount = check.finite("discount", value, "MDP")
+    discount = check.finite("discount", value, where)
     if not 0.0 < discount < 1.0:
-        check.fail("discount", "MDP", "a float strictly between 0 and 1", value)
+        check.fail("discount", where, "a float strictly between 0 and 1", value)
     return discount
 
 

@@ -153,7 +153,7 @@ def test_bad_transitions_are_named(law, message):
 @pytest.mark.parametrize("discount", [0.0, 1.0, -0.5, float("nan")])
 def test_bad_discounts_are_refused(discount):
     for build in (lambda: MDP([[[1.0]]], discount), lambda: FactoredMDP([], discount)):
-        with pytest.raises(ValueError, match="'discount' parameter of MDP"):
+        with pytest.raises(ValueError, match="'discount' parameter of"):
             build()
 
 
