@@ -131,7 +131,7 @@ def analytic_sigma(*, sensitivity: float, epsilon: float, delta: float) -> float
     level = check.nonnegative("epsilon", epsilon, "analytic_sigma")
     if level > 1000.0:
         check.fail("epsilon", "analytic_sigma", "at most 1000", epsilon)
-    target = _private_target(delta, ratio=1.0)
+    target = _private_target(_delta(delta, "analytic_sigma"), ratio=1.0)
 
     def excess(log_ratio: float) -> float:
         return _log_curve(np.asarray(level), math.exp(log_ratio)).item() - target
@@ -168,7 +168,7 @@ rule is proved private (analytic_sigma has no such limit). Got 10.0 instead.
         must = "below 1, where the rule is proved private "
         must += "(analytic_sigma has no such limit)"
         check.fail("epsilon", "classic_sigma", must, epsilon)
-    log_delta = math.log(_delta(delta))
+    log_delta = math.log(_delta(delta, "classic_sigma"))
     return distance * (math.sqrt(2.0 * (math.log(1.25) - log_delta)) / level)
 
 
@@ -265,7 +265,7 @@ def gaussian_epsilon(*, sensitivity: float, sigma: float, delta: float) -> float
         return math.inf
     if delta == 1.0:
         return 0.0
-    target = _private_target(delta, ratio)
+    target = _private_target(_delta(delta, "gaussian_epsilon"), ratio)
 
     def excess(epsilon: float) -> float:
         return _log_curve(np.asarray(epsilon), ratio).item() - target
@@ -282,11 +282,11 @@ def gaussian_epsilon(*, sensitivity: float, sigma: float, delta: float) -> float
     return root
 
 
-def _delta(delta: float) -> float:
-    number = check.probability("delta", delta, "Gaussian noise")
+def _delta(delta: float, where: str) -> float:
+    number = check.probability("delta", delta, where)
     if not 1e-300 <= number < 1.0:
         must = "at least 1e-300 and below 1 (smaller ones in logs)"
-        check.fail("delta", "Gaussian noise", must, delta)
+        check.fail("delta", where, must, delta)
     return number
 
 
@@ -301,14 +301,13 @@ def _ratio(sensitivity: float, sigma: float) -> float:
 
 def _private_target(delta: float, ratio: float) -> float:
     """Return log delta less an allowance for the error of the computed curve."""
-    number = _delta(delta)
     # At this delta |u/2 - epsilon/u| is at most one more than the quantile's size.
     # The ratio, epsilon/ratio and the difference are rounded: together by less than
     # half of 8 ratio units; delta and its complement move by up to twice the product.
-    tail = abs(float(special.ndtri(number))) + 1.0
+    tail = abs(float(special.ndtri(delta))) + 1.0
     allowance = max(_SAFETY, 8.0 * UNIT * ratio * (tail + 1.0))
     # Near 1 the curve is computed from its complement, and as exact as that is.
-    return math.log(number) + math.log1p(-allowance * (1.0 - number))
+    return math.log(delta) + math.log1p(-allowance * (1.0 - delta))
 
 
 def _log_curve(epsilon: FloatArray, ratio: float) -> Floats:
