@@ -100,7 +100,7 @@ def budget_matrix(problem: Problem, *, adjacency: Adjacency) -> FloatArray:
     Examples
     --------
     >>> from dplib.truthful.noise import trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> budget_matrix(hale_egerstedt(), adjacency=trajectory_adjacency(3.0))[1]
     array([120.,   6.,   0.,   0.,   0.,   0.,   0.,   0.,   0.])
     """
@@ -109,7 +109,7 @@ def budget_matrix(problem: Problem, *, adjacency: Adjacency) -> FloatArray:
     seen = influence(problem).T.copy()
     np.fill_diagonal(seen, 0.0)  # what agent i hears itself does not count
     heard = problem.n_agents > 1  # the prices reach an agent in what others get
-    columns = [constraint_lipschitz(problem, method="safe") * heard, *seen.T]
+    columns = [constraint_lipschitz(problem) * heard, *seen.T]
     return B * np.column_stack(columns)
 
 
@@ -136,7 +136,7 @@ def noise_power_weights(problem: Problem, mu: ArrayLike, *, shape: str) -> Float
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> noise_power_weights(hale_egerstedt(), np.ones(4), shape="structural")
     array([8., 4., 4., 8., 4., 8., 8., 8., 4.])
     """
@@ -184,7 +184,7 @@ def uniform_repair(
     Examples
     --------
     >>> from dplib.truthful.noise import trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> uniform_repair(hale_egerstedt(), adjacency=trajectory_adjacency(3.0),
     ...                epsilon=17 / 6).b.round(9)
     array([12.,  6., 12., 12., 18., 12., 18.,  6.])
@@ -233,7 +233,7 @@ def optimal_allocation(
     Examples
     --------
     >>> from dplib.truthful.noise import trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> best = optimal_allocation(hale_egerstedt(), epsilon=1.0, weights=np.ones(9),
     ...                           adjacency=trajectory_adjacency(3.0))
     >>> best.bound <= best.power <= best.bound * (1 + 1e-5)

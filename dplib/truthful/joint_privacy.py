@@ -78,7 +78,7 @@ def receiving_agents(problem: Problem, *, i: int, receivers: Receivers) -> list[
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> receiving_agents(hale_egerstedt(), i=5, receivers="others")
     [0, 1, 2, 3, 4, 6, 7]
     """
@@ -142,7 +142,7 @@ def agent_channels(
     Examples
     --------
     >>> from dplib.truthful.noise import table_one
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> for one in agent_channels(hale_egerstedt(), table_one(), i=1):
     ...     print(one.name, one.sensitivity, one.scale)
     prices 40.0 327.69
@@ -153,7 +153,7 @@ def agent_channels(
     where = "agent_channels"
     agents = receiving_agents(problem, i=i, receivers=receivers)
     matching(problem, scales, where)
-    K = constraint_lipschitz(problem, method="safe")
+    K = constraint_lipschitz(problem)
     L = influence(problem)
     found = [("prices", float(K[i]), scales.b_g)] if agents else []
     found += [
@@ -197,7 +197,7 @@ def joint_release(
     Examples
     --------
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem, adjacency = hale_egerstedt(), trajectory_adjacency(3.0)
     >>> scales = calibrated(problem, adjacency=adjacency, epsilon=1.5)
     >>> joint_release(problem, scales, i=6, adjacency=adjacency).epsilon
@@ -226,7 +226,7 @@ def joint_epsilons(
     Examples
     --------
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem, adjacency = hale_egerstedt(), trajectory_adjacency(3.0)
     >>> scales = calibrated(problem, adjacency=adjacency, epsilon=1.5)
     >>> joint_epsilons(problem, scales, adjacency=adjacency)
@@ -262,12 +262,12 @@ def calibrated_factors(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> print(max(calibrated_factors(hale_egerstedt())))
     17/6
     """
     check.instance("problem", problem, "calibrated_factors", Problem)
-    K, L = constraint_lipschitz(problem, method="safe"), influence(problem)
+    K, L = constraint_lipschitz(problem), influence(problem)
     rows = L.max(axis=1)
     factors = []
     for i in range(problem.n_agents):

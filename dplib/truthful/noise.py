@@ -97,7 +97,7 @@ def matching(problem: Problem, scales: NoiseScales, where: str) -> NoiseScales:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> matching(hale_egerstedt(), table_one(), "f").b_g
     327.69
     """
@@ -193,14 +193,14 @@ def sensitivities(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> sensitivities(hale_egerstedt(), adjacency=trajectory_adjacency(3.0))
     (360.0, array([12.,  6., 12., 12., 18., 12., 18.,  6.]))
     """
     check.instance("problem", problem, "sensitivities", Problem)
     B = trajectory_radius(adjacency, "sensitivities")
     return (
-        float(constraint_lipschitz(problem, method="safe").max() * B),
+        float(constraint_lipschitz(problem).max() * B),
         gradient_lipschitz(problem) * B,
     )
 
@@ -236,7 +236,7 @@ def calibrated(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> scales = calibrated(hale_egerstedt(), adjacency=trajectory_adjacency(3.0),
     ...                     epsilon=1.5)
     >>> scales
@@ -277,7 +277,7 @@ def noise_support(problem: Problem, shape: str) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> noise_support(hale_egerstedt(), "full").sum()
     np.int64(64)
     >>> noise_support(hale_egerstedt(), "structural").sum()

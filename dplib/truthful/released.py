@@ -99,7 +99,7 @@ def gradient_loss(
     Agent 1 of the paper moves by B = 3 while only constraint 1 has a price:
 
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> scales = calibrated(problem, adjacency=trajectory_adjacency(3.0), epsilon=1.0)
     >>> step = np.eye(16)[0] * 3.0
@@ -146,7 +146,7 @@ def silence_log_probability(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> noise = NoiseScales(1.0, np.ones(8))
     >>> at = silence_log_probability(hale_egerstedt(), noise, x=np.zeros(16),
     ...                              mu=np.zeros(4), gamma=0.01, alpha=0.5)
@@ -208,7 +208,7 @@ def two_step_loss(
     Examples
     --------
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> scales = calibrated(problem, adjacency=trajectory_adjacency(3.0), epsilon=1.0)
     >>> x = far_apart(problem, i=6)
@@ -251,7 +251,7 @@ def far_apart(problem: Problem, *, i: int) -> FloatArray:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> far_apart(hale_egerstedt(), i=1)[:4]
     array([-10., -10.,  10.,  10.])
     """
@@ -298,7 +298,7 @@ def worst_gradient_loss(
     Examples
     --------
     >>> from dplib.truthful.noise import table_one, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> worst = worst_gradient_loss(hale_egerstedt(), table_one(), i=6,
     ...     adjacency=trajectory_adjacency(3.0), shape="structural")
     >>> round(worst.loss, 3), worst.mu
@@ -378,7 +378,7 @@ def agent_lower_bounds(
     Examples
     --------
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem, adjacency = hale_egerstedt(), trajectory_adjacency(3.0)
     >>> scales = calibrated(problem, adjacency=adjacency, epsilon=1.0)
     >>> agent_lower_bounds(problem, scales, adjacency=adjacency,
@@ -431,7 +431,7 @@ def first_messages_delta(
     Examples
     --------
     >>> from dplib.truthful.noise import table_one, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> first_messages_delta(hale_egerstedt(), table_one(), i=0, shape="full",
     ...     adjacency=trajectory_adjacency(3.0), epsilon=[np.log(3)]).round(3)
     array([0.264])

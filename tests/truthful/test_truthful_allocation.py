@@ -16,7 +16,8 @@ from dplib.truthful.allocation import (
 )
 from dplib.truthful.joint_privacy import joint_epsilons
 from dplib.truthful.noise import NoiseScales, calibrated, trajectory_adjacency
-from dplib.truthful.problem import Problem, hale_egerstedt, pairwise_constraint
+from dplib.truthful.paper import hale_egerstedt
+from dplib.truthful.problem import Problem, pairwise_constraint
 
 PROBLEM = hale_egerstedt()
 ADJACENCY = trajectory_adjacency(3.0)

@@ -9,7 +9,7 @@ from dp_accounting.pld import privacy_loss_distribution
 
 from dplib.privacy.adjacency import Adjacency
 from dplib.rng import stream
-from dplib.truthful.algorithm import StepSizes, project_multipliers
+from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.joint_privacy import (
     agent_channels,
     calibrated_factors,
@@ -19,16 +19,17 @@ from dplib.truthful.joint_privacy import (
     receiving_agents,
     transcript_loss,
 )
+from dplib.truthful.kernel import project_multipliers
 from dplib.truthful.noise import (
     NoiseScales,
     calibrated,
     table_one,
     trajectory_adjacency,
 )
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     constraints,
-    hale_egerstedt,
     jacobian,
     pairwise_constraint,
 )

@@ -13,7 +13,8 @@ from dplib.truthful.message_laws import (
     messages_delta,
 )
 from dplib.truthful.noise import noise_support, table_one
-from dplib.truthful.problem import hale_egerstedt, jacobian
+from dplib.truthful.paper import hale_egerstedt
+from dplib.truthful.problem import jacobian
 
 PROBLEM = hale_egerstedt()
 
