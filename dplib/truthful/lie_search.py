@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
-from dplib.truthful.convex import solve_convex
 from dplib.truthful.incentives import objective_range
 from dplib.truthful.lies import (
     Equilibrium,
@@ -29,7 +28,7 @@ from dplib.truthful.lies import (
     pinned_saddle,
 )
 from dplib.truthful.problem import Problem, agent, agent_objectives
-from dplib.truthful.saddle import SaddlePoint, saddle_point
+from dplib.truthful.saddle import SaddlePoint, saddle_point, solve_convex
 
 __all__ = [
     "BestLie",
