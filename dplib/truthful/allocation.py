@@ -102,7 +102,7 @@ def noise_power_weights(problem: Problem, mu: ArrayLike, *, shape: str) -> Float
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> noise_power_weights(hale_egerstedt(), np.ones(4), shape="structural")
     array([8., 4., 4., 8., 4., 8., 8., 8., 4.])
     """
@@ -122,7 +122,7 @@ def uniform_repair(
     Examples
     --------
     >>> from dplib.truthful.noise import trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> uniform_repair(hale_egerstedt(), adjacency=trajectory_adjacency(3.0),
     ...                epsilon=17 / 6).b.round(9)
     array([12.,  6., 12., 12., 18., 12., 18.,  6.])
@@ -162,7 +162,7 @@ def optimal_allocation(
     Examples
     --------
     >>> from dplib.truthful.noise import trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> best = optimal_allocation(hale_egerstedt(), epsilon=1.0, weights=np.ones(9),
     ...                           adjacency=trajectory_adjacency(3.0))
     >>> best.bound <= best.power <= best.bound * (1 + 1e-5)

@@ -76,7 +76,7 @@ def objective_range(problem: Problem) -> tuple[FloatArray, FloatArray]:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> low, high = objective_range(hale_egerstedt())
     >>> low.max(), high
     (np.float64(0.0), array([226. , 144. , 289. , 342.5, 229. , 400. , 400. , 256. ]))
@@ -122,7 +122,7 @@ def lemma7_bounds(problem: Problem, slater: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> lemma7_bounds(hale_egerstedt(), np.zeros(16))
     array([666. , 484. , 729. , 832.5, 709. , 900. , 900. , 676. ])
     """
@@ -140,7 +140,7 @@ def lemma8_bounds(problem: Problem, slater: ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> lemma8_bounds(hale_egerstedt(), np.zeros(16))
     array([640., 480., 680., 760., 680., 800., 800., 640.])
     """
@@ -183,7 +183,7 @@ def beta(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem, slater, eps = hale_egerstedt(), np.zeros(16), float(np.log(3))
     >>> for reading in READINGS:
     ...     bounds = beta(problem, slater, epsilon=eps, reading=reading)

@@ -51,7 +51,7 @@ def receiving_agents(problem: Problem, *, i: int, receivers: Receivers) -> list[
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> receiving_agents(hale_egerstedt(), i=5, receivers="others")
     [0, 1, 2, 3, 4, 6, 7]
     """
@@ -71,7 +71,7 @@ def heard_sensitivities(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> heard_sensitivities(hale_egerstedt())[1]
     array([40.,  2.,  0.,  0.,  0.,  0.,  0.,  0.,  0.])
     """
@@ -111,7 +111,7 @@ def joint_epsilons(
     Examples
     --------
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem, adjacency = hale_egerstedt(), trajectory_adjacency(3.0)
     >>> scales = calibrated(problem, adjacency=adjacency, epsilon=1.5)
     >>> joint_epsilons(problem, scales, adjacency=adjacency)

@@ -64,7 +64,7 @@ def indifferent_report(problem: Problem, i: int) -> FloatArray:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> indifferent_report(hale_egerstedt(), 5).round(9)
     array([ 0.9584759 , -5.52793908])
     """
@@ -88,7 +88,7 @@ def opposite_corner(problem: Problem, i: int) -> FloatArray:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> opposite_corner(hale_egerstedt(), 5)
     array([-10., -10.])
     """
@@ -129,7 +129,7 @@ def lie_map(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> found = lie_map(hale_egerstedt(), 5, [[10, 10], [-10, -10]])
     >>> [round(one.gain, 3) for one in found]
     [-302.986, 97.014]
@@ -200,7 +200,7 @@ def best_constant_lie(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> best = best_constant_lie(hale_egerstedt(), 5)
     >>> round(best.lie.gain, 9), round(best.ceiling, 9), best.proved
     (97.014360837, 97.014360837, True)

@@ -102,7 +102,7 @@ def pinned(problem: Problem, i: int, report: ArrayLike) -> Problem:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> still = pinned(hale_egerstedt(), 5, [10, 10])
     >>> still.lower[10:12], still.upper[10:12]
     (array([10., 10.]), array([10., 10.]))
@@ -151,7 +151,7 @@ def constant_lie(
     --------
     The paper's lie, to report the own target, hurts agent 6 (here 5):
 
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> lie = constant_lie(problem, 5, [10, 10])
     >>> lie.x[10:12], float(lie.costs[5]), round(lie.gain, 6)

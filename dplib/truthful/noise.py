@@ -158,11 +158,11 @@ def sensitivity_matrix(problem: Problem) -> FloatArray:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> sensitivity_matrix(hale_egerstedt()).max(axis=0)
     array([120.,   4.,   2.,   4.,   4.,   6.,   4.,   6.,   2.])
     """
-    K = constraint_lipschitz(problem, method="safe")
+    K = constraint_lipschitz(problem)
     return np.column_stack([K, influence(problem).T])
 
 
@@ -192,7 +192,7 @@ def calibrated(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> calibrated(hale_egerstedt(), adjacency=trajectory_adjacency(3.0), epsilon=1.5)
     NoiseScales(b_g=240.0, b=array([ 8.,  4.,  8.,  8., 12.,  8., 12.,  4.]))
     """
@@ -212,7 +212,7 @@ def noise_support(problem: Problem, shape: str) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> for shape in NOISE_SHAPES:
     ...     print(noise_support(hale_egerstedt(), shape).sum())
     64

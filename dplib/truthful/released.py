@@ -162,7 +162,7 @@ def gradient_loss(messages: Messages, step: Step) -> float:
     Agent 1 of the paper moves by B = 3 while only constraint 1 has a price:
 
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> scales = calibrated(problem, adjacency=trajectory_adjacency(3.0), epsilon=1.0)
     >>> step = Step(0, np.zeros(16), 3.0 * np.eye(16)[0], np.eye(4)[0])
@@ -223,7 +223,7 @@ def two_step_loss(
     Examples
     --------
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> scales = calibrated(problem, adjacency=trajectory_adjacency(3.0), epsilon=1.0)
     >>> x = far_apart(problem, i=6)
@@ -255,7 +255,7 @@ def far_apart(problem: Problem, *, i: int) -> FloatArray:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> far_apart(hale_egerstedt(), i=1)[:4]
     array([-10., -10.,  10.,  10.])
     """
@@ -316,7 +316,7 @@ def agent_lower_bounds(
     Examples
     --------
     >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem, adjacency = hale_egerstedt(), trajectory_adjacency(3.0)
     >>> scales = calibrated(problem, adjacency=adjacency, epsilon=1.0)
     >>> agent_lower_bounds(Messages(problem, scales), adjacency=adjacency,
@@ -432,7 +432,7 @@ def first_messages_delta(
     Examples
     --------
     >>> from dplib.truthful.noise import table_one, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> first_messages_delta(Messages(hale_egerstedt(), table_one()), i=0,
     ...     adjacency=trajectory_adjacency(3.0), epsilon=[np.log(3)]).round(3)
     array([0.264])

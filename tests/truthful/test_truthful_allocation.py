@@ -14,7 +14,8 @@ from dplib.truthful.allocation import (
 )
 from dplib.truthful.joint_privacy import heard_sensitivities, joint_epsilons
 from dplib.truthful.noise import calibrated, trajectory_adjacency
-from dplib.truthful.problem import Problem, hale_egerstedt, pairwise_constraint
+from dplib.truthful.paper import hale_egerstedt
+from dplib.truthful.problem import Problem, pairwise_constraint
 
 PROBLEM = hale_egerstedt()
 ADJACENCY = trajectory_adjacency(3.0)

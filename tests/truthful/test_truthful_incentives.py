@@ -17,10 +17,10 @@ from dplib.truthful.incentives import (
     linear_step_limit,
     objective_range,
 )
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     agent_objectives,
-    hale_egerstedt,
     pairwise_constraint,
 )
 

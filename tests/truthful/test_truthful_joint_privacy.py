@@ -9,19 +9,20 @@ from dp_accounting.pld import privacy_loss_distribution
 
 from dplib.privacy.adjacency import Adjacency
 from dplib.rng import stream
-from dplib.truthful.algorithm import StepSizes, project_multipliers
+from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.joint_privacy import heard_sensitivities, joint_epsilons
+from dplib.truthful.kernel import project_multipliers
 from dplib.truthful.noise import (
     NoiseScales,
     calibrated,
     table_one,
     trajectory_adjacency,
 )
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     agent,
     constraints,
-    hale_egerstedt,
     jacobian,
     pairwise_constraint,
 )

@@ -13,10 +13,10 @@ from dplib.truthful.lie_search import (
     opposite_corner,
 )
 from dplib.truthful.lies import constant_lie
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     agent_objectives,
-    hale_egerstedt,
     pairwise_constraint,
 )
 from dplib.truthful.saddle import saddle_point

@@ -9,19 +9,20 @@ from dplib.rng import stream
 from dplib.truthful import lies
 from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.constants import multiplier_radius
+from dplib.truthful.kkt import polish
 from dplib.truthful.lies import constant_lie, pinned
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     agent,
     agent_objectives,
-    hale_egerstedt,
     jacobian,
     objective,
     pairwise_constraint,
 )
 from dplib.truthful.reports import Lie
-from dplib.truthful.saddle import regularised_saddle_point, saddle_point
-from dplib.truthful.simulation import simulate
+from dplib.truthful.saddle import saddle_point
+from dplib.truthful.simulation import Plan, simulate
 
 BEST = [0.958475902617, -5.527939080918]
 
@@ -96,25 +97,22 @@ def test_the_algorithm_goes_there(instance, report):
     steps, start = 20_000, 1_000_000
     alpha = 0.5 * (start + steps) ** (-1 / 3)
     still = pinned(problem, 5, report)
-    goal = regularised_saddle_point(still, alpha, tolerance=1e-9)
-    q = goal.multipliers @ jacobian(problem, goal.x)[:, 10:12]
-    own = np.clip((problem.targets[10:12] - q) / (1.0 + alpha), -10.0, 10.0)
-    x = goal.x.copy()
-    x[10:12] = own
-    run = simulate(
+    plain = saddle_point(still)
+    x, mu, _ = polish(still, plain.x, plain.multipliers, alpha, 1e-9)
+    q = mu @ jacobian(problem, x)[:, 10:12]
+    x[10:12] = np.clip((problem.targets[10:12] - q) / (1.0 + alpha), -10.0, 10.0)
+    plan = Plan(
         problem,
-        None,
-        steps=steps,
         radius=multiplier_radius(problem, np.zeros(16)),
-        rng=stream(1, "unused"),
         lies=[Lie(5, report)],
         x0=x,
-        mu0=goal.multipliers,
+        mu0=mu,
         record=[steps],
         sizes=StepSizes(first=start),
     )
+    run = simulate(plan, stream(1, "unused"))
     assert np.abs(run.x[1, 0] - x).max() < 1e-2
-    assert np.abs(run.mu[1, 0] - goal.multipliers).max() < 1e-2
+    assert np.abs(run.mu[1, 0] - mu).max() < 1e-2
     # The equilibrium without the terms is near by; the truthful one is not.
     lie = constant_lie(problem, 5, report, truth=truth)
     assert np.abs(x - lie.x).max() < 0.5
@@ -158,18 +156,16 @@ def test_the_radius_of_the_multipliers_counts():
     with pytest.raises(RuntimeError, match=r"add up to 1\.75, more than M"):
         constant_lie(pair, 1, report, radius=radius)
     start, steps = 1_000_000, 20_000  # small Tikhonov terms, and their equilibrium
-    run = simulate(
+    plan = Plan(
         pair,
-        None,
-        steps=steps,
         radius=radius,
-        rng=stream(1, "unused"),
         lies=[Lie(1, report)],
         x0=[6.0, -2.0],
         mu0=[1.0],
         record=[steps],
         sizes=StepSizes(first=start),
     )
+    run = simulate(plan, stream(1, "unused"))
     assert run.mu[1, 0, 0] == pytest.approx(1.0, abs=1e-9)
     np.testing.assert_allclose(run.x[1, 0], [6.0, -2.0], atol=0.02)
     gain = 0.5 - 0.5 * (run.x[1, 0, 1] - 4.0) ** 2

@@ -16,10 +16,10 @@ from dplib.truthful.noise import (
     table_one,
     trajectory_adjacency,
 )
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     constraints,
-    hale_egerstedt,
     jacobian,
     pairwise_constraint,
 )

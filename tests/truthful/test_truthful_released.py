@@ -17,8 +17,8 @@ from dplib.privacy.laplace_profile import (
 )
 from dplib.privacy.laplace_sum import laplace_sum_log_density
 from dplib.rng import stream
-from dplib.truthful.algorithm import project_multipliers
 from dplib.truthful.joint_privacy import joint_epsilons
+from dplib.truthful.kernel import project_multipliers
 from dplib.truthful.noise import (
     NoiseScales,
     calibrated,
@@ -26,10 +26,10 @@ from dplib.truthful.noise import (
     table_one,
     trajectory_adjacency,
 )
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     constraints,
-    hale_egerstedt,
     jacobian,
     pairwise_constraint,
 )
