@@ -44,7 +44,7 @@ def objective_range(problem: Problem) -> tuple[FloatArray, FloatArray]:
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> low, high = objective_range(hale_egerstedt())
     >>> low.max(), high
     (np.float64(0.0), array([226. , 144. , 289. , 342.5, 229. , 400. , 400. , 256. ]))
