@@ -40,7 +40,6 @@ __all__ = [
     "sensitivity_matrix",
     "table_one",
     "trajectory_adjacency",
-    "trajectory_radius",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -87,14 +86,6 @@ class NoiseScales:
         return NoiseScales(self.b_g * factor, self.b * factor)
 
 
-def matching(problem: Problem, scales: NoiseScales, where: str) -> NoiseScales:
-    """Return `scales` if they are for as many agents as the problem has."""
-    if scales.b.size != problem.n_agents:
-        must = f"for {problem.n_agents} agents"
-        check.fail("scales", where, must, scales.b.tolist())
-    return scales
-
-
 def table_one() -> NoiseScales:
     """Return the scales of the paper's simulation, as printed.
 
@@ -128,19 +119,6 @@ def trajectory_adjacency(B: float) -> Adjacency:
         norm="l1",
         radius=check.positive("B", B, "trajectory_adjacency"),
     )
-
-
-def trajectory_radius(adjacency: Adjacency, where: str) -> float:
-    """Return the radius B of an adjacency, which must be in the l1 norm.
-
-    Examples
-    --------
-    >>> trajectory_radius(trajectory_adjacency(3), "f")
-    3.0
-    """
-    if adjacency.norm != "l1":
-        check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
-    return adjacency.radius
 
 
 def sensitivity_matrix(problem: Problem) -> FloatArray:
@@ -196,8 +174,9 @@ def calibrated(
     >>> calibrated(hale_egerstedt(), adjacency=trajectory_adjacency(3.0), epsilon=1.5)
     NoiseScales(b_g=240.0, b=array([ 8.,  4.,  8.,  8., 12.,  8., 12.,  4.]))
     """
-    B = trajectory_radius(adjacency, "calibrated")
-    sensitivities = sensitivity_matrix(problem).max(axis=0) * B
+    if adjacency.norm != "l1":
+        check.fail("adjacency", "calibrated", "in the l1 norm", adjacency.norm)
+    sensitivities = sensitivity_matrix(problem).max(axis=0) * adjacency.radius
     scales = [
         laplace_scale(sensitivity=one, epsilon=epsilon) if one > 0.0 else 0.0
         for one in sensitivities.tolist()

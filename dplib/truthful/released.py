@@ -46,7 +46,7 @@ from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.divergence import hockey_stick
 from dplib.privacy.laplace_sum import laplace_sum_survival
 from dplib.truthful.joint_privacy import Receivers, receiving_agents
-from dplib.truthful.noise import NoiseScales, noise_support, trajectory_radius
+from dplib.truthful.noise import NoiseScales, noise_support
 from dplib.truthful.problem import Problem, agent, constraints, jacobian
 
 __all__ = [
@@ -287,12 +287,11 @@ def worst_step(
     loss : callable
         What a step loses.
     """
-    B = trajectory_radius(adjacency, "worst_step")
     x, mine = far_apart(problem, i=i), agent(problem, i)
     patterns = np.array(list(itertools.product((0.0, 1.0), repeat=len(problem.c))))
     best, largest = Step(i, x, x, patterns[0]), 0.0
     for d in range(mine.start, mine.stop):
-        moved, left = x.copy(), B
+        moved, left = x.copy(), adjacency.radius
         for c in (*range(d, mine.stop), *range(mine.start, d)):
             side = min(left, problem.upper[c] - problem.lower[c])
             moved[c] -= side
