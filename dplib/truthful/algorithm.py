@@ -6,7 +6,7 @@ Hale & Egerstedt (arXiv 1509.08161), Theorem 1 and Section VI. The algorithm its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,19 +52,15 @@ class StepSizes:
 
     def __post_init__(self) -> None:
         where = "StepSizes"
-        gamma_bar = check.positive("gamma_bar", self.gamma_bar, where)
-        alpha_bar = check.positive("alpha_bar", self.alpha_bar, where)
-        c1 = check.positive("c1", self.c1, where)
-        c2 = check.positive("c2", self.c2, where)
-        if not c1 < c2:
-            check.fail("c1", where, f"less than 'c2', {c2} (Theorem 1)", c1)
-        if not c1 + c2 < 1.0:
-            check.fail("c2", where, f"less than 1 - 'c1', {1.0 - c1} (Theorem 1)", c2)
-        first = check.integer("first", self.first, where, low=1)
-        values = (gamma_bar, alpha_bar, c1, c2, first)
-        for one, value in zip(fields(self), values, strict=True):
-            # A fraction is a number too, but the compiled loop wants floats.
-            object.__setattr__(self, one.name, value)
+        for name in ("gamma_bar", "alpha_bar", "c1", "c2"):
+            check.positive(name, getattr(self, name), where)
+        if not self.c1 < self.c2:
+            must = f"less than 'c2', {self.c2} (Theorem 1)"
+            check.fail("c1", where, must, self.c1)
+        if not self.c1 + self.c2 < 1.0:
+            must = f"less than 1 - 'c1', {1.0 - self.c1} (Theorem 1)"
+            check.fail("c2", where, must, self.c2)
+        check.integer("first", self.first, where, low=1)
 
     def gamma(self, k: ArrayLike) -> FloatArray:
         """Return the step size gamma_k for steps k >= 1."""

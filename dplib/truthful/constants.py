@@ -20,8 +20,8 @@ here                    paper           of what
 `diameter`              D_i             X_i
 `constraint_lipschitz`  K_{g,i}         g over X when agent i alone changes; the
                                         largest is the paper's K_g
-`gradient_lipschitz`    L_{g,i}         the entries of g_{x_i}
-`influence`             L_{i<-k}        the same when agent k alone changes
+`influence`             L_{i<-k}        the entries of g_{x_i} when agent k alone
+                                        changes; the largest is the paper's L_{g,i}
 `multiplier_radius`     Lemma 1         1-norm of the optimal multipliers
 ======================  ==============  =========================================
 """
@@ -41,7 +41,6 @@ __all__ = [
     "diameter",
     "constraint_lipschitz",
     "influence",
-    "gradient_lipschitz",
     "multiplier_radius",
 ]
 
@@ -141,15 +140,6 @@ def influence(problem: Problem) -> FloatArray:
     return np.asarray(
         np.maximum.reduceat(np.add.reduceat(slopes, starts, axis=0), starts, axis=1)
     )
-
-
-def gradient_lipschitz(problem: Problem) -> FloatArray:
-    """Return L_{g,i}, how much g_{x_i} changes per unit that any one agent moves.
-
-    The largest entry in row i of `influence`. A change of several agents at once of
-    total 1-norm 1 does no more.
-    """
-    return np.asarray(influence(problem).max(axis=1))
 
 
 def multiplier_radius(problem: Problem, slater: FloatArray) -> float:

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,25 +93,18 @@ class Problem:
     def __post_init__(self) -> None:
         where = "Problem"
         dims = tuple(check.integer("dims", size, where, low=1) for size in self.dims)
-        n, N = sum(dims), len(dims)
-        weights = np.ones(N) if self.weights is None else self.weights
-        c = check.array("c", self.c, where, shape=(None,))
+        n, m, N = sum(dims), np.size(self.c), len(dims)
         if N == 0:
             check.fail("dims", where, "the sizes of at least one agent", self.dims)
-        if c.size == 0:
+        if m == 0:
             check.fail("c", where, "one number for each of m >= 1 constraints", self.c)
-        values: dict[str, Any] = {
-            "dims": dims,
-            "lower": check.array("lower", self.lower, where, shape=(n,)),
-            "upper": check.array("upper", self.upper, where, shape=(n,)),
-            "targets": check.array("targets", self.targets, where, shape=(n,)),
-            "Q": check.array("Q", self.Q, where, shape=(c.size, n, n)),
-            "a": check.array("a", self.a, where, shape=(c.size, n)),
-            "c": c,
-            "weights": check.array("weights", weights, where, shape=(N,)),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)  # the way into a frozen class
+        set_field = partial(object.__setattr__, self)  # the way into a frozen class
+        set_field("dims", dims)
+        if self.weights is None:
+            set_field("weights", np.ones(N))
+        shapes = {"lower": (n,), "upper": (n,), "targets": (n,), "weights": (N,)}
+        for name, shape in (shapes | {"Q": (m, n, n), "a": (m, n), "c": (m,)}).items():
+            set_field(name, check.array(name, getattr(self, name), where, shape=shape))
         empty = np.flatnonzero(self.lower > self.upper)
         if empty.size:
             k = empty[0]

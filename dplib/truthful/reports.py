@@ -35,10 +35,13 @@ __all__ = ["Lie", "Pretence", "replicas"]
 FloatArray = NDArray[np.float64]
 
 
-def _budget(value: float, where: str) -> float:
-    if isinstance(value, float) and math.isinf(value) and value > 0.0:
-        return value
-    return check.nonnegative("budget", value, where)
+def _check(lie: Lie | Pretence, name: str) -> None:
+    where = type(lie).__name__
+    check.integer("agent", lie.agent, where, low=0)
+    told = check.array(name, getattr(lie, name), where, shape=(None,))
+    object.__setattr__(lie, name, told)  # the way into a frozen class
+    if not lie.budget >= 0.0:  # infinity is allowed
+        check.fail("budget", where, "a number, 0 or greater", lie.budget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +69,7 @@ class Lie:
     budget: float = math.inf
 
     def __post_init__(self) -> None:
-        check.integer("agent", self.agent, "Lie", low=0)
-        report = check.array("report", self.report, "Lie", shape=(None,))
-        object.__setattr__(self, "report", report)
-        object.__setattr__(self, "budget", _budget(self.budget, "Lie"))
+        _check(self, "report")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +99,8 @@ class Pretence:
     budget: float = math.inf
 
     def __post_init__(self) -> None:
-        check.integer("agent", self.agent, "Pretence", low=0)
-        target = check.array("target", self.target, "Pretence", shape=(None,))
-        object.__setattr__(self, "target", target)
         check.nonnegative("weight", self.weight, "Pretence")
-        object.__setattr__(self, "budget", _budget(self.budget, "Pretence"))
+        _check(self, "target")
 
 
 def replicas(

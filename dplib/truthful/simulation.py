@@ -42,6 +42,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from dplib import check
 from dplib.truthful.algorithm import StepSizes
@@ -168,21 +169,16 @@ class Simulation:
     hits: IntArray
 
 
+def _entries(support: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """Return the indices of entries, each contiguous, as the compiled loop has them."""
+    constraint, coordinate = np.nonzero(support)
+    return constraint.copy(), coordinate.copy()
+
+
 def _sparse_rows(problem: Problem) -> Rows:
     """Return a problem in the sparse form that the compiled loop reads."""
-    first_row, first_entry = [0], [0]
-    coordinate: list[int] = []
-    column: list[int] = []
-    for j, touched in enumerate(noise_support(problem, "structural")):
-        for c in np.flatnonzero(touched):
-            coordinate.append(int(c))
-            column.extend(np.flatnonzero(problem.Q[j, c]).tolist())
-            first_entry.append(len(column))
-        first_row.append(len(coordinate))
-    constraint = np.repeat(np.arange(problem.n_constraints), np.diff(first_row))
-    row = np.repeat(np.arange(len(coordinate)), np.diff(first_entry))
-    at = np.array(coordinate, dtype=np.int64)
-    columns = np.array(column, dtype=np.int64)
+    constraint, coordinate = _entries(noise_support(problem, "structural"))
+    rows = csr_array(problem.Q[constraint, coordinate])
     return Rows(
         starts=np.cumsum((0, *problem.dims), dtype=np.int64),
         lower=problem.lower,
@@ -190,12 +186,12 @@ def _sparse_rows(problem: Problem) -> Rows:
         targets=problem.targets,
         weights=problem.coordinate_weights,
         c=problem.c,
-        first_row=np.array(first_row, dtype=np.int64),
-        coordinate=at,
-        linear=problem.a[constraint, at],
-        first_entry=np.array(first_entry, dtype=np.int64),
-        column=columns,
-        value=problem.Q[constraint[row], at[row], columns],
+        first_row=np.searchsorted(constraint, np.arange(problem.n_constraints + 1)),
+        coordinate=coordinate,
+        linear=problem.a[constraint, coordinate],
+        first_entry=rows.indptr.astype(np.int64),
+        column=rows.indices.astype(np.int64),
+        value=rows.data,
     )
 
 
@@ -218,7 +214,7 @@ def noise_draws(plan: Plan) -> Draws:
         on_g = np.full(problem.n_constraints, plan.scales.b_g)
         per_coordinate = np.repeat(plan.scales.b, problem.dims)
         support = noise_support(problem, plan.shape)
-    constraint, coordinate = (at.astype(np.int64) for at in np.nonzero(support))
+    constraint, coordinate = _entries(support)
     return Draws(
         reports=np.full(problem.n_states, b) if b > 0.0 else np.empty(0),
         g=on_g,
@@ -271,6 +267,13 @@ def simulate_pairs(plan: Plan, streams: Iterable[np.random.Generator]) -> Simula
     deviation = np.empty(shape)
     hits = np.empty(shape[:2], dtype=np.int64)
     rows, draws = _sparse_rows(problem), noise_draws(plan)
+    step_sizes = (
+        float(sizes.gamma_bar),
+        float(sizes.c2),
+        float(sizes.alpha_bar),
+        float(sizes.c1),
+        int(sizes.first),
+    )
     for s, rng in enumerate(generators):
         hits[s] = advance(
             rng,
@@ -279,7 +282,7 @@ def simulate_pairs(plan: Plan, streams: Iterable[np.random.Generator]) -> Simula
             replicas(problem, plan.lies, plan.x0),
             np.tile(plan.x0, (count, 1)),
             np.tile(plan.mu0, (count, 1)),
-            (sizes.gamma_bar, sizes.c2, sizes.alpha_bar, sizes.c1, sizes.first),
+            step_sizes,
             plan.radius,
             plan.record,
             x[s],
