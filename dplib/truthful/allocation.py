@@ -22,7 +22,7 @@ and epsilon-joint differential privacy asks :math:`A p \le \varepsilon` in every
   :math:`w/p^2 + s p` over p). A solver's multipliers give the certificate; nothing
   else about the solver is trusted.
 
-Only this file and `dplib.truthful.convex` know of cvxpy.
+Only this file and `dplib.truthful.saddle` know of cvxpy.
 """
 
 from __future__ import annotations

@@ -18,10 +18,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib.truthful.convex import solve_convex
 from dplib.truthful.lies import Equilibrium, constant_lie
 from dplib.truthful.problem import Problem, agent, agent_objectives
-from dplib.truthful.saddle import SaddlePoint, saddle_point
+from dplib.truthful.saddle import SaddlePoint, saddle_point, solve_convex
 
 __all__ = [
     "BestLie",
