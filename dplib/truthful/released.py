@@ -54,7 +54,7 @@ __all__ = [
     "Messages",
     "Step",
     "agent_lower_bounds",
-    "binned_laws",
+    "binned_distributions",
     "far_apart",
     "first_messages_delta",
     "gradient_loss",
@@ -334,12 +334,12 @@ def agent_lower_bounds(
     return np.array([loss(step) for step in worst])
 
 
-def binned_laws(
+def binned_distributions(
     entry: MessageEntry, *, bins: int = 200, reach: float = 12.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the laws of a message entry over intervals, as log probabilities.
+    """Return the distributions of an entry over intervals, as log probabilities.
 
-    Merging outcomes is post-processing, so a divergence of the binned laws (with
+    Merging outcomes is post-processing, so a divergence of the two (with
     `dplib.privacy.divergence`) is a lower bound on that of the message.
 
     Parameters
@@ -361,7 +361,7 @@ def binned_laws(
     Examples
     --------
     >>> entry = MessageEntry(0, 0.0, 1.0, np.array([1.0]))
-    >>> log_p, log_q = binned_laws(entry)
+    >>> log_p, log_q = binned_distributions(entry)
     >>> print((log_p - log_q).max().round(9))
     1.0
     """
@@ -370,7 +370,7 @@ def binned_laws(
     low, high = sorted([entry.value, entry.adjacent])
     edges = np.linspace(low - beyond, high + beyond, bins - 1)
 
-    def law(centre: float) -> FloatArray:
+    def around(centre: float) -> FloatArray:
         above = np.asarray(laplace_sum_survival(edges - centre, scales=scales))
         below = np.asarray(laplace_sum_survival(centre - edges, scales=scales))
         # Differences of the smaller tails keep their digits.
@@ -381,7 +381,7 @@ def binned_laws(
         with np.errstate(divide="ignore"):  # an interval that nothing falls into
             return np.asarray(np.log(masses / masses.sum()))
 
-    return law(entry.value), law(entry.adjacent)
+    return around(entry.value), around(entry.adjacent)
 
 
 def messages_delta(
@@ -389,7 +389,7 @@ def messages_delta(
 ) -> FloatArray:
     """Return lower bounds on delta(epsilon) of several independent entries.
 
-    The hockey-stick divergence of the product of the binned laws; ``bins`` to
+    The hockey-stick divergence of the product of `binned_distributions`; ``bins`` to
     the power of the number of entries outcomes are enumerated.
 
     Parameters
@@ -399,7 +399,7 @@ def messages_delta(
     epsilon : array_like
         Where to evaluate, 0 or greater.
     bins : int
-        As in `binned_laws`.
+        As in `binned_distributions`.
 
     Examples
     --------
@@ -410,7 +410,7 @@ def messages_delta(
     """
     log_p, log_q = np.zeros(1), np.zeros(1)
     for entry in entries:
-        p, q = binned_laws(entry, bins=bins)
+        p, q = binned_distributions(entry, bins=bins)
         log_p = np.add.outer(log_p, p).ravel()
         log_q = np.add.outer(log_q, q).ravel()
     return np.asarray(hockey_stick(log_p=log_p, log_q=log_q, epsilon=epsilon))

@@ -38,7 +38,7 @@ from dplib.truthful.released import (
     Messages,
     Step,
     agent_lower_bounds,
-    binned_laws,
+    binned_distributions,
     far_apart,
     first_messages_delta,
     gradient_loss,
@@ -176,7 +176,7 @@ def test_an_agent_alone_tells_nobody():
 
 
 @pytest.mark.parametrize("shape", ["full", "structural"])
-def test_entries_are_the_law_of_sampled_messages(shape):
+def test_entries_describe_sampled_messages(shape):
     """Variance of 1e5 messages, twelve standard errors; and their means."""
     n, random = 100_000, stream(11, "messages")
     x = random.uniform(-5, 5, 16)
@@ -211,7 +211,7 @@ def test_one_entry_of_two_equal_scales_loses_less():
     two = MessageEntry(0, 0.0, 2.0, np.ones(2))
     assert one.loss == two.loss == 2.0
     assert messages_delta([two], epsilon=1.0) < messages_delta([one], epsilon=1.0)
-    log_p, log_q = binned_laws(two, bins=2000, reach=200.0)
+    log_p, log_q = binned_distributions(two, bins=2000, reach=200.0)
     assert np.abs(log_p - log_q).max() == pytest.approx(2.0, abs=0.02)
 
 
@@ -272,7 +272,7 @@ def test_bins_only_lose():
     coarse, fine = (messages_delta(entries, epsilon=EPSILON, bins=n) for n in (20, 80))
     assert 0.0 < coarse < fine
     for entry in entries:
-        log_p, log_q = binned_laws(entry, bins=60)
+        log_p, log_q = binned_distributions(entry, bins=60)
         assert np.abs(log_p - log_q).max() <= entry.loss + 1e-9
 
 
