@@ -19,7 +19,7 @@ the policy does worse than earning nothing.
   exactly (epsilon, delta): the same true central privacy for all. (For projected output
   noise this is the analytic sigma.)
 
-Mechanisms are named as in `dplib.rewards.comparison`. With common random numbers (one
+Mechanisms are named as in `dplib.rewards.mechanism`. With common random numbers (one
 `StandardDraw` for all) differences between arms are estimated in pairs.
 """
 
@@ -38,9 +38,9 @@ from dplib.mdp.batch import evaluate_many, solve_many
 from dplib.mdp.policy_iteration import policy_iteration
 from dplib.mdp.solve import Solution
 from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
-from dplib.rewards.comparison import equally_private, mechanisms
+from dplib.rewards.central import equally_private
 from dplib.rewards.examples import Example
-from dplib.rewards.noise_law import NoiseLaw
+from dplib.rewards.mechanism import Mechanism, mechanisms
 
 __all__ = [
     "ARMS",
@@ -171,7 +171,7 @@ def costs_of_privacy(
         The team.
     noise : array_like, shape (S, n, m)
         Noise on the joint reward, for instance by
-        `dplib.rewards.perturbation.joint_noise`.
+        `dplib.rewards.mechanism.Mechanism.noise`.
     reference : Solution, optional
         `optimum` of the example, if it is at hand.
     starts : sequence of int, optional
@@ -234,7 +234,7 @@ def costs_of_privacy(
 
 def arms(
     actions: Sequence[int], *, bound: float, epsilon: float, delta: float
-) -> dict[tuple[str, str], NoiseLaw]:
+) -> dict[tuple[str, str], Mechanism]:
     """Return the noise of every arm in `ARMS`.
 
     Parameters
@@ -248,13 +248,12 @@ def arms(
 
     Returns
     -------
-    dict of (str, str) to NoiseLaw
+    dict of (str, str) to Mechanism
 
     Examples
     --------
-    >>> from dplib.rewards.comparison import deviations
-    >>> laws = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)
-    >>> sizes = deviations(laws)
+    >>> noises = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)
+    >>> sizes = {arm: noise.deviation for arm, noise in noises.items()}
     >>> round(sizes["nominal", "printed"] / sizes["nominal", "exact"] * 5**0.5, 9)
     5.0
     >>> round(sizes["matched", "input"] / sizes["matched", "projected"], 9)

@@ -56,7 +56,7 @@ class Example:
     def __post_init__(self) -> None:
         where = "Example"
         model = check.instance("model", self.model, where, FactoredMDP)
-        tables = tuple(reward_tables(self.tables, where, batched=False))
+        tables = tuple(reward_tables(self.tables, where))
         shapes = [(model.n_states, m) for m in model.actions]
         if [table.shape for table in tables] != shapes:
             got = [table.shape for table in tables]

@@ -8,8 +8,8 @@ from dplib.mdp.evaluate import evaluate
 from dplib.mdp.factored import dense
 from dplib.mdp.model import MDP
 from dplib.mdp.policy_iteration import policy_iteration
-from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
-from dplib.rewards.central import central_epsilon
+from dplib.privacy.gaussian import analytic_sigma, gaussian_epsilon, kappa_sigma
+from dplib.rewards.central import central_shift
 from dplib.rewards.cost import (
     ARMS,
     arms,
@@ -20,7 +20,7 @@ from dplib.rewards.cost import (
     paired_estimate,
 )
 from dplib.rewards.examples import example_one, example_two, one_agent
-from dplib.rewards.perturbation import joint_noise, standard_draw
+from dplib.rewards.mechanism import standard_draw
 
 
 def test_no_noise_costs_nothing():
@@ -58,7 +58,7 @@ def test_private_policies_are_those_of_an_exact_solver():
     rng = np.random.default_rng(5)
     draw = standard_draw(256, [5, 5], samples=20, rng=rng)
     law = arms([5, 5], bound=1.0, epsilon=0.7, delta=0.1)["nominal", "input"]
-    noise = joint_noise(law, draw)
+    noise = law.noise(draw)
     found = costs_of_privacy(team, noise)
     best = optimum(team).values[team.start]
     for k in range(20):
@@ -74,7 +74,7 @@ def test_the_unit_of_the_rewards_is_no_matter(unit):
     other = dataclasses.replace(team, tables=tuple(unit * t for t in team.tables))
     law = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)["nominal", "input"]
     rng = np.random.default_rng(6)
-    noise = joint_noise(law, standard_draw(256, [5, 5], samples=4, rng=rng))
+    noise = law.noise(standard_draw(256, [5, 5], samples=4, rng=rng))
     here, there = (
         costs_of_privacy(one, scale * noise)
         for one, scale in ((team, 1.0), (other, unit))
@@ -119,7 +119,7 @@ def test_a_sample_does_not_depend_on_the_others():
     team = example_two(5.0, discount=0.99)
     draw = standard_draw(256, [5, 5], samples=4, rng=np.random.default_rng(9))
     law = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)["nominal", "input"]
-    noise = joint_noise(law, draw)
+    noise = law.noise(draw)
     alone = costs_of_privacy(team, noise[:3])
     noise[3] *= 1e12
     beside = costs_of_privacy(team, noise)
@@ -180,7 +180,7 @@ def test_private_policies_never_earn_more_than_the_optimum():
     draw = standard_draw(8, [2, 2, 2], samples=50, rng=rng)
     best = optimum(team)
     for law in arms([2, 2, 2], bound=2.0, epsilon=1.0, delta=0.1).values():
-        noise = joint_noise(law, draw)
+        noise = law.noise(draw)
         found = costs_of_privacy(team, noise, reference=best, starts=range(8))
         assert found.percent.min() >= 0.0
         # The cost of a policy cannot exceed that of always earning the least.
@@ -192,7 +192,8 @@ def test_arms_are_calibrated_as_they_say():
     laws = arms([5, 5], bound=2.0, epsilon=0.7, delta=0.1)
     assert tuple(laws) == ARMS
     for (group, name), law in laws.items():
-        true = central_epsilon(law, bound=2.0, delta=0.1)
+        shift = central_shift(law, bound=2.0)
+        true = gaussian_epsilon(sensitivity=shift, sigma=1.0, delta=0.1)
         if group == "matched":
             assert abs(true - 0.7) < 1e-6
         else:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dplib.rewards.cost import ARMS, arms, costs_of_privacy, optimum
 from dplib.rewards.examples import example_one
-from dplib.rewards.perturbation import joint_noise, standard_draw
+from dplib.rewards.mechanism import standard_draw
 from dplib.rng import stream
 
 PARAMETERS = {
@@ -57,7 +57,7 @@ def run(agents, p, discount, b):
     samples = PARAMETERS["samples"]
     draw = standard_draw(model.n_states, model.actions, samples=samples, rng=rng)
     found = {
-        arm: costs_of_privacy(example, joint_noise(laws[arm], draw), reference=best)
+        arm: costs_of_privacy(example, laws[arm].noise(draw), reference=best)
         for arm in ARMS
     }
     rows = []
