@@ -140,13 +140,14 @@ class Mechanism:
         where = "Mechanism"
         for count in self.actions:
             check.integer("actions", count, where, low=1)
-        for variance in (self.constant, *self.agents):
-            check.positive("constant and agents", variance, where)
-        if not len(self.agents) == len(self.actions) > 0:
+        for variance in self.agents:
+            check.positive("agents", variance, where)
+        if not self.agents or len(self.agents) != len(self.actions):
             check.fail("agents", where, "one variance for every agent", self.agents)
+        constant = check.positive("constant", self.constant, where)
         check.nonnegative("rest", self.rest, where)
-        if check.nonnegative("extra", self.extra, where) > self.constant:
-            must = f"at most 'constant', {self.constant:g}"
+        if check.nonnegative("extra", self.extra, where) > constant:
+            must = f"at most 'constant', {constant:g}"
             check.fail("extra", where, must, self.extra)
 
     @property
