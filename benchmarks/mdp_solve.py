@@ -30,7 +30,7 @@ from dplib.mdp.policy_iteration import modified_policy_iteration, policy_iterati
 from dplib.mdp.solve import value_iteration
 from dplib.privacy.gaussian import kappa_sigma
 from dplib.rewards.comparison import mechanisms
-from dplib.rewards.examples import example_two
+from dplib.rewards.paper import example_two
 from dplib.rewards.perturbation import joint_noise, standard_draw
 from dplib.rng import stream
 
