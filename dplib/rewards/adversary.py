@@ -120,8 +120,8 @@ def triangulate(flight: Flight, *, exponent: float) -> FloatArray:
     Returns
     -------
     numpy.ndarray, shape (steps, 3)
-        Guesses; NaN at step 0, and where the acceleration vanishes or does not decay
-        (as after a change of waypoints).
+        Guesses; NaN at step 0, on straight legs, and where the acceleration does not
+        decay (as after a change of waypoints).
     """
     result = np.full(flight.positions.shape, np.nan)
     size = np.linalg.norm(flight.accelerations, axis=1)
@@ -137,7 +137,8 @@ def triangulate(flight: Flight, *, exponent: float) -> FloatArray:
     ahead /= np.linalg.norm(ahead, axis=1)[:, None]
     across = flight.accelerations[rows] + flight.accelerations[now]
     across -= np.sum(across * ahead, axis=1)[:, None] * ahead
-    across /= np.linalg.norm(across, axis=1)[:, None]
+    with np.errstate(invalid="ignore"):  # nothing across, on a straight leg: no guess
+        across /= np.linalg.norm(across, axis=1)[:, None]
     middle = 0.5 * (flight.positions[rows] + flight.positions[now])
     toward = cosine[:, None] * ahead + sine[:, None] * across
     result[now] = middle + toward / (sine**2 + cosine**2)[:, None]

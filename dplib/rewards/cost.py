@@ -19,7 +19,7 @@ the policy does worse than earning nothing.
   exactly (epsilon, delta): the same true central privacy for all. (For projected output
   noise this is the analytic sigma.)
 
-Mechanisms are named as in `dplib.rewards.comparison`. With common random numbers (one
+Mechanisms are named as in `dplib.rewards.mechanism`. With common random numbers (one
 `StandardDraw` for all) arms are compared in pairs, sample by sample.
 """
 
@@ -37,8 +37,8 @@ from dplib.mdp.batch import evaluate_many, solve_many
 from dplib.mdp.policy_iteration import policy_iteration
 from dplib.mdp.solve import Solution
 from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
-from dplib.rewards.comparison import equally_private, mechanisms
-from dplib.rewards.noise_law import NoiseLaw
+from dplib.rewards.central import equally_private
+from dplib.rewards.mechanism import Mechanism, mechanisms
 from dplib.rewards.paper import Example
 
 __all__ = ["ARMS", "Costs", "arms", "costs_of_privacy", "optimum"]
@@ -107,7 +107,7 @@ def costs_of_privacy(
         The team.
     noise : numpy.ndarray, shape (S, n, m)
         Noise on the joint reward, for instance by
-        `dplib.rewards.perturbation.joint_noise`.
+        `dplib.rewards.mechanism.Mechanism.noise`.
     starts : sequence of int, optional
         Joint start states; by default the example's own.
 
@@ -148,7 +148,7 @@ def costs_of_privacy(
 
 def arms(
     actions: Sequence[int], *, bound: float, epsilon: float, delta: float
-) -> dict[tuple[str, str], NoiseLaw]:
+) -> dict[tuple[str, str], Mechanism]:
     """Return the noise of every arm in `ARMS`.
 
     Parameters
@@ -162,8 +162,8 @@ def arms(
 
     Examples
     --------
-    >>> from dplib.rewards.comparison import deviations
-    >>> sizes = deviations(arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1))
+    >>> noises = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)
+    >>> sizes = {arm: noise.deviation for arm, noise in noises.items()}
     >>> round(sizes["nominal", "printed"] / sizes["nominal", "exact"] * 5**0.5, 9)
     5.0
     >>> round(sizes["matched", "input"] / sizes["matched", "projected"], 9)

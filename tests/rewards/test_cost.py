@@ -9,11 +9,11 @@ import pytest
 from dplib.mdp.evaluate import evaluate
 from dplib.mdp.factored import FactoredMDP, dense
 from dplib.mdp.policy_iteration import policy_iteration
-from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
-from dplib.rewards.central import central_epsilon
+from dplib.privacy.gaussian import analytic_sigma, gaussian_epsilon, kappa_sigma
+from dplib.rewards.central import central_shift
 from dplib.rewards.cost import ARMS, arms, costs_of_privacy, optimum
+from dplib.rewards.mechanism import standard_draw
 from dplib.rewards.paper import Example, example_one, example_two
-from dplib.rewards.perturbation import joint_noise, standard_draw
 
 GRID = example_two(5.0, discount=0.99)
 
@@ -23,7 +23,7 @@ def of_the_grid(samples, seed, epsilon=1.0):
     rng = np.random.default_rng(seed)
     draw = standard_draw(256, [5, 5], samples=samples, rng=rng)
     laws = arms([5, 5], bound=1.0, epsilon=epsilon, delta=0.1)
-    return joint_noise(laws["nominal", "input"], draw)
+    return laws["nominal", "input"].noise(draw)
 
 
 def alone(law, rewards, discount, start=0):
@@ -135,7 +135,7 @@ def test_private_policies_never_earn_more_than_the_optimum():
     draw = standard_draw(8, [2, 2, 2], samples=50, rng=rng)
     best = optimum(team).values
     for law in arms([2, 2, 2], bound=2.0, epsilon=1.0, delta=0.1).values():
-        found = costs_of_privacy(team, joint_noise(law, draw), starts=range(8))
+        found = costs_of_privacy(team, law.noise(draw), starts=range(8))
         assert found.percent.min() >= 0.0
         # The cost of a policy cannot exceed that of always earning the least.
         worst = (best + 1 / (1 - 0.95)) / np.abs(best)
@@ -146,7 +146,8 @@ def test_arms_are_calibrated_as_they_say():
     laws = arms([5, 5], bound=2.0, epsilon=0.7, delta=0.1)
     assert tuple(laws) == ARMS
     for (group, _), law in laws.items():
-        true = central_epsilon(law, bound=2.0, delta=0.1)
+        shift = central_shift(law, bound=2.0)
+        true = gaussian_epsilon(sensitivity=shift, sigma=1.0, delta=0.1)
         assert abs(true - 0.7) < 1e-6 if group == "matched" else true < 0.7
     ratio = laws["analytic", "input"].agents[0] / laws["nominal", "input"].agents[0]
     sizes = {"sensitivity": 2.0, "epsilon": 0.7, "delta": 0.1}

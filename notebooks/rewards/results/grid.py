@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from dplib.rewards.cost import ARMS, arms, costs_of_privacy
+from dplib.rewards.mechanism import standard_draw
 from dplib.rewards.paper import example_two
-from dplib.rewards.perturbation import joint_noise, standard_draw
 from dplib.rng import stream
 
 PARAMETERS = {
@@ -68,7 +68,7 @@ def run(r_max, b, epsilon):
         rng = stream(PARAMETERS["seed"], "rewards/grid", block)
         draw = standard_draw(model.n_states, model.actions, samples=size, rng=rng)
         for arm in ARMS:
-            noise = joint_noise(laws[arm], draw)
+            noise = laws[arm].noise(draw)
             starts = [example.start, example.goal_state]
             found[arm].append(costs_of_privacy(example, noise, starts=starts))
     rows = []

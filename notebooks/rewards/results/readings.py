@@ -19,9 +19,8 @@ import numpy as np
 from dplib.mdp.gridworld import SLIP_LAWS
 from dplib.privacy.gaussian import kappa_sigma
 from dplib.rewards.cost import costs_of_privacy
-from dplib.rewards.noise_law import input_noise
+from dplib.rewards.mechanism import input_noise, standard_draw
 from dplib.rewards.paper import example_two
-from dplib.rewards.perturbation import joint_noise, standard_draw
 from dplib.rng import stream
 
 PARAMETERS = {
@@ -63,7 +62,7 @@ def run(rewards, slip, discount, b):
         sigma = kappa_sigma(
             sensitivity=b, epsilon=float(epsilon), delta=PARAMETERS["delta"]
         )
-        noise = joint_noise(input_noise(model.actions, sigma=sigma), draw)
+        noise = input_noise(model.actions, sigma=sigma).noise(draw)
         found = costs_of_privacy(
             example,
             noise,

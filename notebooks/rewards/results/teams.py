@@ -10,8 +10,8 @@ Columns as in ``grid.py``.
 import numpy as np
 
 from dplib.rewards.cost import ARMS, arms, costs_of_privacy
+from dplib.rewards.mechanism import standard_draw
 from dplib.rewards.paper import example_one
-from dplib.rewards.perturbation import joint_noise, standard_draw
 from dplib.rng import stream
 
 PARAMETERS = {
@@ -56,9 +56,7 @@ def run(agents, p, discount, b):
     rng = stream(PARAMETERS["seed"], "rewards/teams", agents)
     samples = PARAMETERS["samples"]
     draw = standard_draw(model.n_states, model.actions, samples=samples, rng=rng)
-    found = {
-        arm: costs_of_privacy(example, joint_noise(laws[arm], draw)) for arm in ARMS
-    }
+    found = {arm: costs_of_privacy(example, laws[arm].noise(draw)) for arm in ARMS}
     rows = []
     for group, mechanism in ARMS:
         one = found[group, mechanism]
