@@ -29,8 +29,8 @@ from dplib.mdp.kernel import improve
 from dplib.mdp.policy_iteration import modified_policy_iteration, policy_iteration
 from dplib.mdp.solve import value_iteration
 from dplib.privacy.gaussian import kappa_sigma
-from dplib.rewards.examples import example_two
 from dplib.rewards.mechanism import input_noise, standard_draw
+from dplib.rewards.paper import example_two
 from dplib.rng import stream
 
 ACCURACY, ROUNDS = 1e-7, 15

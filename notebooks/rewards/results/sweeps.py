@@ -16,8 +16,8 @@ import numpy as np
 from dplib.mdp.gridworld import SLIP_LAWS
 from dplib.mdp.solve import value_iteration
 from dplib.privacy.gaussian import kappa_sigma
-from dplib.rewards.examples import example_two
 from dplib.rewards.mechanism import input_noise, standard_draw
+from dplib.rewards.paper import example_two
 from dplib.rng import stream
 
 PARAMETERS = {
