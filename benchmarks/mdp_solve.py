@@ -26,8 +26,8 @@ from scipy.sparse import csr_matrix
 from dplib.mdp.factored import FactoredMDP, backup_operations, dense
 from dplib.mdp.gridworld import gridworld
 from dplib.mdp.kernel import improve
-from dplib.mdp.policy_iteration import modified_policy_iteration, policy_iteration
-from dplib.mdp.solve import value_iteration
+from dplib.mdp.policy_iteration import policy_iteration
+from dplib.mdp.solve import solve, value_iteration
 from dplib.privacy.gaussian import kappa_sigma
 from dplib.rewards.comparison import mechanisms
 from dplib.rewards.examples import example_two
@@ -87,9 +87,7 @@ def our_calls(model, rewards):
         return call
 
     return {
-        "modified policy iteration": wrapped(
-            modified_policy_iteration, tolerance=ACCURACY
-        ),
+        "modified policy iteration": wrapped(solve, tolerance=ACCURACY),
         "value iteration, span": wrapped(value_iteration, tolerance=ACCURACY),
         "policy iteration": wrapped(policy_iteration),
         "value iteration, sup norm": wrapped(
