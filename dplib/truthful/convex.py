@@ -132,7 +132,7 @@ def find_slater_point(problem: Problem, *, solver: str | None = None) -> FloatAr
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> is_slater_point(problem, find_slater_point(problem))
     True
@@ -199,7 +199,7 @@ def solve_convex(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> x, mu = solve_convex(hale_egerstedt())
     >>> mu.round(3)
     array([0.839, 1.795, 3.399, 1.979])

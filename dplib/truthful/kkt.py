@@ -110,7 +110,7 @@ def residual(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> residual(problem, problem.targets, np.zeros(4))
     1069.0

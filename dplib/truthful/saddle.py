@@ -202,7 +202,7 @@ def saddle_point(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> point = saddle_point(hale_egerstedt())
     >>> round(point.objective, 10), point.multipliers.round(8)
     (311.414103605, array([0.83932255, 1.79489244, 3.39858204, 1.97909554]))
@@ -268,7 +268,7 @@ def regularised_saddle_point(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> exact = saddle_point(problem)
     >>> near = regularised_saddle_point(problem, 0.5 * 250_000 ** (-1 / 3))

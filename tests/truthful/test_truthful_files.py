@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dplib.truthful.files import TeamFileError, read_team
-from dplib.truthful.problem import hale_egerstedt, is_slater_point
+from dplib.truthful.paper import hale_egerstedt
+from dplib.truthful.problem import is_slater_point
 from dplib.truthful.saddle import saddle_point
 
 EXAMPLE = Path(__file__).parents[2] / "notebooks" / "truthful" / "my_team.yml"
