@@ -74,7 +74,7 @@ class Check:
         The computed verdict, or ``"not applicable"``.
     value : float or None
         The value (or margin, or p-value) that decided, rounded.
-    interval : tuple of float or None
+    interval : list of float or None
         The interval that belongs to it, rounded outward.
     finding : str
         What came out, in words for the reader.
@@ -87,7 +87,7 @@ class Check:
     claim: Claim
     verdict: str
     value: float | None
-    interval: tuple[float | None, float | None] | None
+    interval: list[float | None] | None
     finding: str
     bound: float = 0.0
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -109,10 +109,18 @@ class Check:
             "ledger": claim.verdict,
             "verdict": self.verdict,
             "value": self.value,
-            "interval": self.interval and list(self.interval),
+            "interval": self.interval,
             "bound": self.bound,
             "finding": self.finding,
             **self.facts,
+        }
+
+    def bundle(self) -> dict[str, Any]:
+        """Return all that a cell shows of it."""
+        return {
+            "text/html": self.html(),
+            "text/plain": self.text(),
+            MIME_TYPE: self.payload(),
         }
 
     def text(self) -> str:
