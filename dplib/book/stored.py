@@ -143,7 +143,7 @@ class Definition:
         """Key of the code that the run reaches, its own included."""
         source = self.path.read_text(encoding="utf-8")
         own = code_key.source_key(source)
-        reached = code_key.code_key(source, Path(__file__).parent)
+        reached = code_key.code_key(source, Path(__file__).parents[1])
         return hashlib.sha256(f"{own}\n{reached}".encode()).hexdigest()
 
     def rows(self, task: Task) -> list[Row]:
