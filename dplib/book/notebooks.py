@@ -339,7 +339,8 @@ def read_status(root: Path) -> dict[str, Any]:
     Each notebook has the `key` and the CPU seconds of its last refresh. Without
     the file all are empty.
     """
-    empty = {"date": None, "machine": None, "versions": {}, "notebooks": {}}
+    empty: dict[str, Any] = {"date": None, "machine": None}
+    empty |= {"versions": {}, "notebooks": {}}
     return empty | _noted(root / "book" / "status.json")
 
 

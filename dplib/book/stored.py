@@ -418,7 +418,8 @@ def _other_distribution(
             other = np.array([row[c] for row in old], dtype=float)
             p = float(stats.ks_2samp(one, other).pvalue)
             if p < LEVEL / tests:
-                return f"{group or 'all tasks'}, {name}: another distribution (p = {p:.1e})"
+                place = group or "all tasks"
+                return f"{place}, {name}: another distribution (p = {p:.1e})"
     return ""
 
 

@@ -13,6 +13,7 @@ process, several, and a run that was interrupted write the same table.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -63,9 +64,10 @@ def _run(path: Path, code: str, task: Task, kept: Path | None) -> tuple[Any, flo
 
     They are written to the file `kept`, or read from it if it is there.
     """
-    if kept is not None and kept.is_file():
-        rows, seconds = json.loads(kept.read_text(encoding="utf-8"))
-        return [tuple(row) for row in rows], seconds
+    if kept is not None:
+        with contextlib.suppress(OSError, ValueError):  # not there, or damaged
+            rows, seconds = json.loads(kept.read_text(encoding="utf-8"))
+            return [tuple(row) for row in rows], seconds
     definition = _definition(path, code)
     start = time.process_time()
     try:
@@ -99,7 +101,10 @@ def _perform(
         for task in tasks
     )
     with surroundings():
-        done = joblib.Parallel(workers, batch_size=1, return_as="generator")(jobs)
+        # A process holds one task, so that little is lost when it is killed; those of
+        # a run that was killed end when they have been idle.
+        held = {"batch_size": 1, "pre_dispatch": "n_jobs", "idle_worker_timeout": 10}
+        done = joblib.Parallel(workers, return_as="generator", **held)(jobs)
         # The bar is drawn on a terminal only.
         results = list(tqdm(done, definition.name, len(tasks), disable=None))
     rows = {task: rows for task, (rows, _) in zip(tasks, results, strict=True)}
