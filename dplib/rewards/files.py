@@ -72,36 +72,36 @@ def _mapping(required: Schema, optional: Schema | None = None) -> Schema:
     }
 
 
-NAME = {"type": "string", "pattern": r"^\w{1,40}$", "must": "one short word"}
-STATE = {"type": "integer", "must": "the number of a local state"}
-REWARD, PROBABILITY = _number("number", -1e6, 1e6), _number("number", 0, 1)
-GRID = _mapping(
+_NAME = {"type": "string", "pattern": r"^\w{1,40}$", "must": "one short word"}
+_STATE = {"type": "integer", "must": "the number of a local state"}
+_REWARD, _PROBABILITY = _number("number", -1e6, 1e6), _number("number", 0, 1)
+_GRID = _mapping(
     {
         "rows": _number("integer", 1, 20),
         "columns": _number("integer", 1, 20),
-        "slip": PROBABILITY,
+        "slip": _PROBABILITY,
         "law": {"enum": list(SLIP_LAWS), "must": "one of " + ", ".join(SLIP_LAWS)},
     }
 )
-AGENT = _mapping(
-    {"name": NAME, "start": STATE},
-    {"grid": GRID, "transitions": _list(_list(_list(PROBABILITY)))},
+_AGENT = _mapping(
+    {"name": _NAME, "start": _STATE},
+    {"grid": _GRID, "transitions": _list(_list(_list(_PROBABILITY)))},
 )
-AGENT |= {"minProperties": 3, "maxProperties": 3}
-AGENT["must"] = "a mapping of name, start, and one of grid and transitions"
-RULE = _mapping(
-    {"reward": REWARD},
+_AGENT |= {"minProperties": 3, "maxProperties": 3}
+_AGENT["must"] = "a mapping of name, start, and one of grid and transitions"
+_RULE = _mapping(
+    {"reward": _REWARD},
     {
-        "at": {"type": "object", "additionalProperties": STATE},
+        "at": {"type": "object", "additionalProperties": _STATE},
         "who": {"type": ["string", "array"], "minItems": 1},
         "action": {"type": ["string", "integer"]},
     },
 )
-SCHEMA = _mapping(
+_SCHEMA = _mapping(
     {
         "discount": _number("number", 0.01, 0.9999),
-        "agents": _list(AGENT),
-        "rewards": _mapping({"default": REWARD, "rules": _list(RULE)}),
+        "agents": _list(_AGENT),
+        "rewards": _mapping({"default": _REWARD, "rules": _list(_RULE)}),
         "privacy": _mapping(
             {
                 "b": _number("number", 1e-9, 1e6),
@@ -154,7 +154,7 @@ def read_rewards(path: str | Path) -> RewardFile:
     dplib.reader_files.ReaderFileError: nowhere.yml: No such file or directory.
     """
     path = Path(path)
-    held = load(path, SCHEMA)
+    held = load(path, _SCHEMA)
     agents, privacy = held["agents"], held["privacy"]
     names = tuple(agent["name"] for agent in agents)
     if len(set(names)) < len(names):

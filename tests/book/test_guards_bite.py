@@ -365,8 +365,8 @@ def test_check_that_can_fail(code):
     ("code", "words"),
     [
         ("import IPython", "not among what"),
-        ("from dplib import verdicts", "use dplib.rng.stream, dplib.book.claims"),
-        ("from dplib import claims as c", "another name"),
+        ("from dplib.book import verdicts", "use dplib.rng.stream, dplib.book.claims"),
+        ("from dplib.book import claims as c", "another name"),
         ("display({claims.MIME_TYPE: {}}, raw=True)", "display: not in a notebook"),
         ("get_ipython()", "get_ipython: not in a notebook"),
         ("setattr(claims, 'printed', f)", "setattr: not in a notebook"),

@@ -40,7 +40,7 @@ HOSTILE = {
 }
 
 REFRESH = """
-import nbformat; from pathlib import Path; from dplib import notebooks
+import nbformat; from pathlib import Path; from dplib.book import notebooks
 book = nbformat.read("tiny.ipynb", 4)
 notebooks.execute(book, Path())
 """

@@ -25,7 +25,7 @@ CLAIM = ledger.Claim(
     at=MappingProxyType({"n": 2, "private": True}),
     evidence="exact",
 )
-CHECK = Check(CLAIM, "reproduced", 0.5, (0.4, 0.6), "ours 0.5 < 1")
+CHECK = Check(CLAIM, "reproduced", 0.5, [0.4, 0.6], "ours 0.5 < 1")
 
 
 def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:

@@ -53,7 +53,7 @@ def test_the_goal_is_the_first_of_the_largest_joint_rewards():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: example_one(2, 1.5, discount=0.9), "'p' parameter"),
+        (lambda: example_one(2, 1.5, discount=0.9), "probabilities"),
         (lambda: example_one(2, 0.9, discount=1.0), "'discount' parameter"),
         (lambda: example_two(np.nan, discount=0.9), "'r_max' parameter"),
         (lambda: example_two(5.0, discount=0.9, slip=2.0), "'slip' parameter"),

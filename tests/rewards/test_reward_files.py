@@ -92,6 +92,7 @@ RULE = ["rewards", "rules", 0]
     [
         (["discount"], 1.0, "discount must be a number from 0.01 to 0.9999. Got 1.0"),
         (["discount"], True, "discount must be a number"),
+        (["discount"], float("nan"), "discount must be a number"),
         (["discount"], None, "the file lacks the field 'discount'"),
         (["colour"], 1, "the file has an unknown field 'colour'"),
         (["agents"], [], "agents must be a list of at least one entry"),
@@ -107,7 +108,7 @@ RULE = ["rewards", "rules", 0]
         (MOVES, [[[2, -1]], [[0, 1]]], "must be a number from 0 to 1"),
         (MOVES, [[["1", "0"]], [[0, 1]]], "must be a number from 0 to 1"),
         (MOVES, [[0.5]], "must be a list of at least one entry"),
-        (MOVES, [[[1, 0]], [[0]]], "parameter of FactoredMDP must be an array"),
+        (MOVES, [[[1, 0]], [[0]]], "must be an array of shape"),
         (MOVES, [[[0.5, 0.4]], [[0, 1]]], "Got a sum of 0.9 in agent 1, state 0"),
         (MOVES, [[[0.5, 0.499999]], [[0, 1]]], "must be probabilities that sum to 1"),
         ([*RULE, "at"], {"c": 0}, "rules[0].at must be one of ['a', 'b']. Got 'c'"),
