@@ -145,6 +145,8 @@ def test_the_last_digit_printed_or_the_ledger_sets_the_tolerance() -> None:
         ({"tolerance": 0.01, "because": "given twice"}, "not reproduced"),
     ):
         assert verdict_of(make(verdict, **changes), value(0.52)) == verdict
+    # In floating point 0.03 + 0.005 is less than 0.035.
+    assert verdict_of(make(printed=("0.03",)), value(0.035)) == "reproduced"
 
 
 @pytest.mark.parametrize(
