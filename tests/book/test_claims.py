@@ -215,6 +215,13 @@ def test_samples_may_leave_open_whether_a_number_agrees() -> None:
         assert got == "undecided"
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_range_is_as_wide_as_its_samples_leave_it(sign) -> None:
+    ours, other = (0.5 + sign * interval(far, 0.03, 1e-7) for far in (0.1, 0.03))
+    claim = make("underspecified", evidence="sampling")
+    assert verdict_of(claim, value(ours, choices={"b = 2": other})) == "underspecified"
+
+
 def test_choices_are_shown_with_their_range() -> None:
     found = payload(make(unit="m"), value(0.4, choices={"b = 2": 0.7}))
     assert found["finding"] == (
