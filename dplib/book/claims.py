@@ -201,7 +201,7 @@ class Checks:
                 verdict = "reproduced"
             elif "refuted" not in each:
                 verdict = "undecided" if claim.evidence == "sampling" else verdict
-            elif choices and _agreement(span, text, size) != "refuted":
+            elif _agreement(span, text, size) != "refuted":
                 verdict = "underspecified"
             elif claim.verdict == "corrected" and each[0] == "refuted":
                 right = _agreement(ours, claim.ours, half_unit(claim.ours))

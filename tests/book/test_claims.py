@@ -145,6 +145,8 @@ def test_the_last_digit_printed_or_the_ledger_sets_the_tolerance() -> None:
         ({"tolerance": 0.01, "because": "given twice"}, "not reproduced"),
     ):
         assert verdict_of(make(verdict, **changes), value(0.52)) == verdict
+    # In floating point 0.03 + 0.005 is less than 0.035.
+    assert verdict_of(make(printed=("0.03",)), value(0.035)) == "reproduced"
 
 
 @pytest.mark.parametrize(
@@ -211,6 +213,13 @@ def test_samples_may_leave_open_whether_a_number_agrees() -> None:
     for choices in (None, {"a": wide}):
         got = verdict_of(make("undecided"), value(wide, choices=choices))
         assert got == "undecided"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_range_is_as_wide_as_its_samples_leave_it(sign) -> None:
+    ours, other = (0.5 + sign * interval(far, 0.03, 1e-7) for far in (0.1, 0.03))
+    claim = make("underspecified", evidence="sampling")
+    assert verdict_of(claim, value(ours, choices={"b = 2": other})) == "underspecified"
 
 
 def test_choices_are_shown_with_their_range() -> None:

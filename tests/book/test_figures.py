@@ -126,13 +126,6 @@ def test_every_reference_finds_what_it_found_before(raw, svg) -> None:
     assert targets(svg) == targets(raw)
 
 
-def test_lengths_have_two_decimals_at_most(raw, svg) -> None:
-    long = re.compile(r"\d\.\d{3,}")
-    for name in ("d", "x", "y", "width", "height"):
-        assert any(map(long.search, attributes(raw, name))), name
-        assert not any(map(long.search, attributes(svg, name))), name
-
-
 def test_the_picture_stays_where_it_was(raw, svg) -> None:
     # Every number of every path moves by half a hundredth of a point at most.
     number = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
@@ -222,14 +215,6 @@ def test_show_displays_one_bundle_and_closes_the_figure(shown) -> None:
     )  # twice is once
     assert tree(data["image/svg+xml"]).tag == "{http://www.w3.org/2000/svg}svg"
     assert not plt.fignum_exists(fig.number)
-
-
-def test_the_papers_marks_are_open_and_ours_are_lines() -> None:
-    (paper,) = plt.plot([0, 1], [0, 1], **figures.PAPER)
-    (ours,) = plt.plot([0, 1], [1, 0], **figures.OURS)
-    assert paper.get_markerfacecolor() == "none"
-    assert paper.get_linestyle() == "None"
-    assert ours.get_linestyle() == "-"
 
 
 def test_a_readers_settings_are_gone() -> None:
