@@ -16,13 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
 
-__all__ = ["UNIT", "FloatArray", "Floats", "log1mexp", "real_array", "round_up"]
+__all__ = ["FloatArray", "Floats", "log1mexp", "real_array", "round_up"]
 
 FloatArray = NDArray[np.float64]
 Floats = np.float64 | NDArray[np.float64]  # a scalar for scalar arguments
-
-UNIT = 2.0**-53
-"""Largest relative error of one rounding to nearest."""
 
 
 def round_up(exact: Fraction) -> float:

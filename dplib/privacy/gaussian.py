@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from dplib import check
-from dplib.privacy._numeric import UNIT, FloatArray, Floats, real_array
+from dplib.privacy._numeric import FloatArray, Floats, real_array
 
 __all__ = [
     "analytic_sigma",
@@ -48,6 +48,7 @@ __all__ = [
     "kappa_sigma",
 ]
 
+_UNIT = 2.0**-53  # largest relative error of one rounding to nearest
 _SAFETY = 1e-11  # relative allowance for the error of delta, on the private side
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _FRACTION_TERMS = 80  # of the continued fraction at t >= 3: converged to rounding
@@ -305,7 +306,7 @@ def _private_target(delta: float, ratio: float) -> float:
     # The ratio, epsilon/ratio and the difference are rounded: together by less than
     # half of 8 ratio units; delta and its complement move by up to twice the product.
     tail = abs(float(special.ndtri(delta))) + 1.0
-    allowance = max(_SAFETY, 8.0 * UNIT * ratio * (tail + 1.0))
+    allowance = max(_SAFETY, 8.0 * _UNIT * ratio * (tail + 1.0))
     # Near 1 the curve is computed from its complement, and as exact as that is.
     return math.log(delta) + math.log1p(-allowance * (1.0 - delta))
 
