@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import yaml
 from code_guards import checks, randomness
 
 from dplib import sweep
@@ -77,38 +76,32 @@ def pair(source: Path) -> list[str]:
     other = source.with_suffix(".ipynb")
     if not other.is_file():
         return [f"{source.name} has no .ipynb beside it: make refresh"]
-    text = source.read_bytes().decode("utf-8", "replace")
     try:
         ours, theirs = notebooks.read_source(source), stored(source)
     except notebooks.NotebookError as error:
         return [str(error)]
 
     def cells(notebook: Any) -> list[tuple[str, str, dict[str, Any]]]:
-        return [
-            (cell.cell_type, cell.source, dict(cell.metadata))
-            for cell in notebook.cells
-        ]
+        return [(c.cell_type, c.source, dict(c.metadata)) for c in notebook.cells]
 
-    problems = []
     if cells(ours) != cells(theirs):
-        problems.append("the .md and the .ipynb differ in their cells: make refresh")
-    if notebooks.source_text(ours) != text:
-        problems.append("the .md is not as refresh writes it: make refresh")
-    if not problems:
-        # The .ipynb is the cells of the .md, with outputs and counts, and no more.
-        for cell, found in zip(ours.cells, theirs.cells, strict=True):
-            if cell.cell_type == "code":
-                cell.outputs, cell.execution_count = (
-                    found.outputs,
-                    found.execution_count,
-                )
+        return ["the .md and the .ipynb differ in their cells: make refresh"]
     try:
-        written = notebooks.verified_text(ours).encode()
-    except Exception:  # an output without the parts that its type has
-        written = b""
-    if written != other.read_bytes():
-        problems.append("the .ipynb is not as refresh writes it: make refresh")
-    return problems
+        nbformat.validate(theirs)
+    except nbformat.ValidationError as error:  # an output without its parts
+        return [f"the .ipynb is not as nbformat has it: {error.message}"]
+    # The .ipynb is the cells of the .md, with outputs and counts, and no more.
+    for cell, found in zip(_code(ours), _code(theirs), strict=True):
+        cell.outputs, cell.execution_count = found.outputs, found.execution_count
+    written = {
+        source: notebooks.source_text(ours),
+        other: notebooks.verified_text(ours),
+    }
+    return [
+        f"the {path.suffix} is not as refresh writes it: make refresh"
+        for path, text in written.items()
+        if path.read_bytes() != text.encode()
+    ]
 
 
 def executed(source: Path) -> list[str]:
@@ -298,8 +291,8 @@ def width(source: Path) -> list[str]:
 
 def contents(source: Path) -> list[str]:
     """The notebook is in the table of contents, with its extension."""
-    toc = yaml.safe_load((root_of(source) / "_toc.yml").read_text(encoding="utf-8"))
-    listed = re.findall(r"'file': '([^']+)'", str(toc))
+    toc = (root_of(source) / "_toc.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"^ *- file: (\S+)$", toc, re.M)
     wanted = f"notebooks/{notebooks.name_of(source)}.ipynb"
     return [] if wanted in listed else [f"_toc.yml does not list {wanted}"]
 
@@ -318,7 +311,7 @@ def budget(source: Path) -> list[str]:
     seconds = entry["cpu_seconds"]
     if not isinstance(seconds, float) or not 0 < seconds < 1e6:
         return [f"book/status.json: {seconds!r} CPU seconds: make refresh"]
-    if not re.fullmatch(r"[0-9a-f]{64}", str(entry.get("key"))):
+    if not re.fullmatch(r"[0-9a-f]{64}", str(entry["key"])):
         return ["book/status.json: a key that is none: make refresh"]
     if seconds > BUDGET_NOTEBOOK:
         return [f"{seconds} CPU seconds, over {BUDGET_NOTEBOOK:g}"]
@@ -342,11 +335,8 @@ GUARDS: tuple[Guard, ...] = (
 
 
 def problems(source: Path) -> list[str]:
-    """Run every guard over one pair; a missing half stops at the first."""
-    found = pair(source)
-    if not source.with_suffix(".ipynb").is_file():
-        return found
-    return found + [text for guard in GUARDS[1:] for text in guard(source)]
+    """Run every guard over one pair; what is no pair stops at the first."""
+    return pair(source) or [text for guard in GUARDS[1:] for text in guard(source)]
 
 
 def book_problems(root: Path) -> list[str]:
