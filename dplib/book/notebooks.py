@@ -42,8 +42,8 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+import nbclient
 import nbformat
-from nbclient import NotebookClient
 from nbclient.exceptions import (
     CellExecutionError,
     CellTimeoutError,
@@ -261,18 +261,17 @@ def execute(notebook: Any, folder: Path, *, timeout: int = 600) -> float:
     float
         CPU seconds that the kernel (and its children) used.
     """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with kernels.surroundings():
-        client = NotebookClient(
+        nbclient.execute(
             notebook,
+            cwd=str(folder),
             timeout=timeout,
             kernel_name="python3",
             record_timing=False,
             coalesce_streams=True,
             extra_arguments=["--IPKernelApp.log_level=40"],  # no notice about TCP
-            resources={"metadata": {"path": str(folder)}},
         )
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        client.execute()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

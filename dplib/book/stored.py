@@ -271,12 +271,11 @@ class Stored:
                 known = ", ".join(self.header)
                 raise StoredError(f"{self.name}: no column {one!r}; there are {known}.")
         at = self.header.index(name)
+        places = [self.header.index(key) for key in where]
         wanted = _texts(tuple(where.values()))
-        tests = [
-            (self.header.index(key), text)
-            for key, text in zip(where, wanted, strict=True)
+        found = [
+            row[at] for row in self.rows if tuple(row[c] for c in places) == wanted
         ]
-        found = [row[at] for row in self.rows if all(row[c] == v for c, v in tests)]
         if not found:
             raise StoredError(f"{self.name}: no row with {where}.")
         for kind in (np.int64, np.float64):
@@ -308,8 +307,7 @@ def load(name: str, *, root: Path | None = None) -> Stored:
     hint = f"restore both files, or run 'python -m dplib.book.stored run {name}'."
     try:
         about = json.loads(sidecar.read_text(encoding="utf-8"))
-        digest, task, columns = about["sha256"], about["task"], about["columns"]
-        _ = about["code"], about["parameters"], about["agreement"]["rule"]
+        digest, header = about["sha256"], (*about["task"], *about["columns"])
     except (ValueError, KeyError, TypeError):
         raise StoredError(f"{name}: {sidecar.name} is damaged; {hint}") from None
     content = table.read_bytes()
@@ -318,11 +316,8 @@ def load(name: str, *, root: Path | None = None) -> Stored:
             f"{name}: {table.name} is not the table that {sidecar.name} describes; "
             f"{hint}"
         )
-    lines = list(csv.reader(io.StringIO(content.decode("utf-8"))))
-    header = tuple(lines[0])
-    if header != (*task, *columns):
-        raise StoredError(f"{name}: {table.name} has other columns; {hint}")
-    return Stored(name, header, tuple(map(tuple, lines[1:])), about)
+    rows = list(csv.reader(io.StringIO(content.decode("utf-8"))))[1:]
+    return Stored(name, header, tuple(map(tuple, rows)), about)
 
 
 def status(definition: Definition, *, root: Path | None = None) -> str:
@@ -340,16 +335,18 @@ def status(definition: Definition, *, root: Path | None = None) -> str:
         stored = load(name, root=root)
     except StoredError as error:
         return str(error)
-    about, again = stored.about, f"run 'python -m dplib.book.stored run {name}'."
-    if about["parameters"] != definition.parameters:
-        return f"{name}: was made with other parameters; {again}"
-    if stored.header != (*definition.task, *definition.columns):
-        return f"{name}: has other columns than its definition; {again}"
-    width = len(definition.task)
-    have = tuple(dict.fromkeys(row[:width] for row in stored.rows))
-    if have != tuple(map(_texts, definition.tasks)):
-        return f"{name}: has other tasks than its definition; {again}"
-    if about["code"] != definition.code:
+    about, width = stored.about, len(definition.task)
+    names = tuple(dict.fromkeys(row[:width] for row in stored.rows))
+    columns = (*definition.task, *definition.columns)
+    for what, have, want in (
+        ("parameters", about.get("parameters"), definition.parameters),
+        ("columns", stored.header, columns),
+        ("tasks", names, tuple(map(_texts, definition.tasks))),
+    ):
+        if have != want:
+            again = f"run 'python -m dplib.book.stored run {name}'."
+            return f"{name}: was made with other {what}; {again}"
+    if about.get("code") != definition.code:
         return f"{name}: {CHANGED}; run 'python -m dplib.book.stored recertify {name}'."
     return ""
 

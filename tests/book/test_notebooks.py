@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -134,10 +135,18 @@ def refreshed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         assert files(root) == after
         assert ours.items() <= dict(os.environ).items()
         assert "NUMBA_NUM_THREADS" not in os.environ
-    source = notebooks.read_source(root / MD)
-    entry = json.loads(after[STATUS])["notebooks"][NAME]
-    assert entry["key"] == notebooks.key(source, NAME, root)
     return after
+
+
+def test_the_status_has_key_time_and_versions(refreshed, root) -> None:
+    status = json.loads(refreshed[STATUS])
+    (entry,) = status["notebooks"].values()
+    assert entry["key"] == key_of(root)
+    assert 0.1 < entry["cpu_seconds"] < 60.0
+    assert list(status["versions"]) == ["python", *notebooks.VERSIONED]
+    assert re.fullmatch(
+        r"[0-9-]{10} \w+ \w+, \d+ cores", "{date} {machine}".format(**status)
+    )
 
 
 def test_the_notebook_ran_once_in_order_and_says_nothing_of_when(refreshed) -> None:
@@ -170,14 +179,6 @@ def test_the_kernel_ran_in_its_folder_and_environment(refreshed) -> None:
         check=True,
     )
     assert result["text/plain"] == expected.stdout.strip()
-
-
-def test_the_status_has_time_and_versions(refreshed) -> None:
-    status = json.loads(refreshed[STATUS])
-    assert 0.1 < status["notebooks"][NAME]["cpu_seconds"] < 60.0
-    assert list(status["versions"]) == ["python", *notebooks.VERSIONED]
-    assert len(status["date"]) == 10
-    assert status["machine"]
 
 
 def test_a_failing_cell_writes_nothing_and_is_named(root) -> None:
@@ -693,15 +694,11 @@ class TestCommands:
         assert self.run("refresh")[0] == 1
         assert self.run("refresh", "--discard")[1].endswith(f"changed: {IPYNB}\n")
 
-    @pytest.mark.parametrize("command", ["refresh", "verified"])
-    def test_a_name_that_is_none_is_one_sentence(self, root, command) -> None:
-        before = files(root)
-        status, _, said = self.run(command, "truthful/09_none")
-        assert status == 1
-        assert said.startswith("There is no notebook 'truthful/09_none'")
-        assert files(root) == before
-
     def test_what_cannot_be_read_or_written_is_one_sentence(self, root) -> None:
+        before = files(root)
+        (status, _, said) = self.run("verified", "truthful/09_none")
+        assert (status, files(root)) == (1, before)
+        assert said.startswith("There is no notebook 'truthful/09_none'")
         (root / ".cache").write_text("a file where a folder must be")
         assert self.run("verified")[2].count("\n") == 1
         (root / ".cache").unlink()
@@ -712,10 +709,3 @@ class TestCommands:
                 *(1, ""),
                 ".cache/verified.json is broken: restore it or delete it.\n",
             )
-
-    def test_where_there_is_no_book(self, monkeypatch) -> None:
-        def nowhere() -> Path:
-            raise FileNotFoundError("No folder 'book/claims'.")
-
-        monkeypatch.setattr(ledger, "book_root", nowhere)
-        assert self.run("changed") == (1, "", "No folder 'book/claims'.\n")

@@ -261,32 +261,6 @@ def test_random_problems_with_bounds_and_constraints(seed):
     assert first.multipliers.sum() <= radius
 
 
-def test_a_report_pinned_at_the_target():
-    """Agent 6's report fixed at t_6: the equilibrium of the paper's lie."""
-    problem = hale_egerstedt()
-    lower, upper = problem.lower.copy(), problem.upper.copy()
-    lower[10:12] = upper[10:12] = 10.0
-    pinned = changed(problem, lower=lower, upper=upper)
-    point = saddle_point(pinned)
-    expected = [2.852842989682, 14.911742874069, 14.090620260359, 4.952834695236]
-    np.testing.assert_allclose(point.multipliers, expected, rtol=0, atol=1e-11)
-    np.testing.assert_array_equal(point.x[10:12], [10, 10])
-    assert point.objective == pytest.approx(892.0276, abs=5e-5)
-    q = jacobian(problem, point.x).T @ point.multipliers
-    np.testing.assert_allclose(q[10:12], [46.692, 76.786], atol=5e-4)
-
-
-def test_an_agent_without_wishes():
-    """Weight 0 for agent 6 gives y*, where it receives no push at all."""
-    problem = changed(hale_egerstedt(), weights=[1, 1, 1, 1, 1, 0, 1, 1])
-    point = saddle_point(problem)
-    np.testing.assert_allclose(
-        point.x[10:12], [0.958475902617, -5.527939080918], rtol=0, atol=1e-11
-    )
-    q = jacobian(problem, point.x).T @ point.multipliers
-    np.testing.assert_allclose(q[10:12], 0.0, atol=1e-12)
-
-
 def test_slater_point():
     problem = hale_egerstedt()
     for solver in ("CLARABEL", "SCS"):
