@@ -58,7 +58,7 @@ def test_an_edited_callee_runs(copy: Path) -> None:
     before = int(python(SOLVE, copy))
     kernel = copy / "dplib" / "mdp" / "kernel.py"
     text = kernel.read_text("utf-8")
-    old = "return iteration, low, high"
+    old = "= iteration, least, largest"
     assert text.count(old) == 1
-    kernel.write_text(text.replace(old, "return iteration + 5, low, high"))
+    kernel.write_text(text.replace(old, "= iteration + 5, least, largest"))
     assert int(python(SOLVE, copy)) == before + 5

@@ -1,6 +1,6 @@
-r"""Algorithm 2: the noisy iteration, run truthfully and with lies on the same noise.
+r"""Algorithms 1 and 2: the iteration, run truthfully and with lies on the same noise.
 
-Hale & Egerstedt (arXiv 1509.08161), Algorithm 2, Sections IV-A and VI.
+Hale & Egerstedt (arXiv 1509.08161), Algorithms 1 and 2, Sections II, IV-A and VI.
 
 Model. The cloud adds Laplace noise to what it computes from the reported states
 r(k) (see `dplib.truthful.noise` for the scales and shapes):
@@ -9,49 +9,136 @@ r(k) (see `dplib.truthful.noise` for the scales and shapes):
    \tilde q_i(k) &= (g_{x_i}(r(k)) + w_i(k))^T \mu(k), \\
    x_i(k+1) &= \Pi_{X_i}[x_i(k) - \gamma_k(\nabla f_i(x_i(k)) + \tilde q_i(k)
                + \alpha_k x_i(k))], \\
-   \mu(k+1) &= \Pi_M[\mu(k) + \gamma_k(g(r(k)) + w_g(k) - \alpha_k\mu(k))].
+   \mu(k+1) &= \Pi_M[\mu(k) + \gamma_k(g(r(k)) + w_g(k) - \alpha_k\mu(k))],
 
-Agents move by their own true states; only the cloud sees the reports. A liar's false
-report therefore enters g and *every* :math:`g_{x_j}`, and it follows the messages that
-result, as the paper has it.
+M being the multipliers :math:`\mu \ge 0` of 1-norm at most R (Lemma 1). Without noise
+this is Algorithm 1. Agents move by their own true states; only the cloud sees the
+reports. A liar's false report therefore enters g and *every* :math:`g_{x_j}`, and it
+follows the messages that result, as the paper has it.
 
-Pairs. `simulate` runs the truthful replica and one replica for each lie *on the same
-noise*: the difference of two replicas is the effect of the lie alone. Each replica by
-itself is distributed as a run of Algorithm 2.
+Pairs. The truthful replica and one replica for each lie run *on the same noise*: the
+difference of two replicas is the effect of the lie alone. Each replica by itself is
+distributed as a run of Algorithm 2.
 
-Memory. Only the recorded steps are kept; nothing grows with the number of steps.
+Noise on the reports (*input perturbation*, not in the paper). The cloud computes
+everything from :math:`s(k) = r(k) + v(k)`, v being Laplace noise of scale b on every
+coordinate. For quadratic g that raises the mean of :math:`g_j` by
+:math:`b^2\,\mathrm{tr}\,Q_j`, which it subtracts. The notebook 04_convergence has the
+proof that with b = B / epsilon all outputs together are epsilon-private.
+
+Notation. "After s steps" means x(k) with k = first + s; the states at the start are
+the record of step 0. Only the recorded steps are kept; memory does not grow with the
+number of steps.
+
+Idealised: noise of double precision is not exactly Laplace noise, and a deployment
+would need a sampler that is safe against that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from dplib import check
-from dplib.truthful.algorithm import StepSizes, record_steps
+from dplib.truthful.algorithm import StepSizes
 from dplib.truthful.kernel import Draws, Rows, advance
-from dplib.truthful.noise import NoiseScales, matching, noise_support
+from dplib.truthful.noise import NoiseScales, noise_support
 from dplib.truthful.problem import Problem
 from dplib.truthful.reports import Lie, Pretence, replicas
 
-__all__ = [
-    "Simulation",
-    "checked_draws",
-    "checked_record",
-    "generators",
-    "output_draws",
-    "run_draws",
-    "simulate",
-    "simulate_pairs",
-    "sparse_rows",
-    "stacked",
-]
+__all__ = ["Plan", "Simulation", "noise_draws", "simulate", "simulate_pairs"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a simulation runs, all but the random numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    radius : float
+        R, the bound on the 1-norm of the multipliers, greater than zero; for
+        example from `dplib.truthful.constants.multiplier_radius`.
+    record : array_like of int, shape (r,)
+        Ascending numbers of steps after which to keep the state. The run ends with
+        the last.
+    scales : NoiseScales, optional
+        Noise on g and g_x; none by default, which is Algorithm 1.
+    shape : {"full", "structural"}
+        Which entries of g_x get noise (`dplib.truthful.noise`).
+    report_scale : float
+        Scale of noise on the reports, 0 or greater.
+    sizes : StepSizes
+        The paper's by default.
+    lies : sequence of Lie or Pretence
+        One replica each, beside the truthful one; all share the noise.
+    x0 : array_like, shape (n,), optional
+        States at the start, in the box; by default the box's nearest point to 0.
+    mu0 : array_like, shape (m,), optional
+        Multipliers at the start, in M; zero by default.
+
+    Examples
+    --------
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> Plan(hale_egerstedt(), radius=138.8, record=[0, 1000]).mu0
+    array([0., 0., 0., 0.])
+    """
+
+    problem: Problem
+    _: KW_ONLY
+    radius: float
+    record: IntArray
+    scales: NoiseScales | None = None
+    shape: str = "full"
+    report_scale: float = 0.0
+    sizes: StepSizes = field(default_factory=StepSizes)
+    lies: tuple[Lie | Pretence, ...] = ()
+    x0: FloatArray = field(default=None)  # type: ignore[arg-type]
+    mu0: FloatArray = field(default=None)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        where, problem = "Plan", self.problem
+        n, m, N = problem.n_states, problem.n_constraints, problem.n_agents
+        radius = check.positive("radius", self.radius, where)
+        record = np.array(self.record, dtype=np.int64)
+        if record.size == 0 or record[0] < 0 or np.any(np.diff(record) <= 0):
+            must = "ascending numbers of steps from 0 on"
+            check.fail("record", where, must, self.record)
+        record.flags.writeable = False
+        if self.scales is not None and self.scales.b.size != N:
+            check.fail("scales", where, f"for {N} agents", self.scales.b.tolist())
+        x0 = np.clip(np.zeros(n), problem.lower, problem.upper)
+        if self.x0 is not None:
+            x0 = check.array("x0", self.x0, where, shape=(n,))
+        if np.any(x0 < problem.lower) or np.any(x0 > problem.upper):
+            check.fail("x0", where, "in the box", x0.tolist())
+        mu0 = np.zeros(m)
+        if self.mu0 is not None:
+            mu0 = check.array("mu0", self.mu0, where, shape=(m,))
+        if np.any(mu0 < 0.0) or mu0.sum() > radius:
+            must = f"non-negative with sum <= {radius}"
+            check.fail("mu0", where, must, mu0.tolist())
+        values: dict[str, Any] = {
+            "radius": radius,
+            "record": record,
+            "shape": check.member("shape", self.shape, where, ("full", "structural")),
+            "report_scale": check.nonnegative("report_scale", self.report_scale, where),
+            "lies": tuple(self.lies),
+            "x0": x0,
+            "mu0": mu0,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        replicas(problem, self.lies, x0)  # each lie is one that an agent can tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,31 +169,16 @@ class Simulation:
     hits: IntArray
 
 
-def sparse_rows(problem: Problem) -> Rows:
-    """Return a problem in the sparse form that the compiled loop reads.
+def _entries(support: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """Return the indices of entries, each contiguous, as the compiled loop has them."""
+    constraint, coordinate = np.nonzero(support)
+    return constraint.copy(), coordinate.copy()
 
-    Examples
-    --------
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> rows = sparse_rows(hale_egerstedt())
-    >>> rows.coordinate.size, rows.value.size
-    (24, 56)
-    """
-    check.instance("problem", problem, "sparse_rows", Problem)
-    first_row, first_entry = [0], [0]
-    coordinate: list[int] = []
-    column: list[int] = []
-    for j, touched in enumerate(noise_support(problem, "structural")):
-        for c in np.flatnonzero(touched):
-            entries = np.flatnonzero(problem.Q[j, c])
-            coordinate.append(int(c))
-            column.extend(int(e) for e in entries)
-            first_entry.append(len(column))
-        first_row.append(len(coordinate))
-    constraint = np.repeat(np.arange(problem.n_constraints), np.diff(first_row))
-    row = np.repeat(np.arange(len(coordinate)), np.diff(first_entry))
-    at = np.array(coordinate, dtype=np.int64)
-    columns = np.array(column, dtype=np.int64)
+
+def _sparse_rows(problem: Problem) -> Rows:
+    """Return a problem in the sparse form that the compiled loop reads."""
+    constraint, coordinate = _entries(noise_support(problem, "structural"))
+    rows = csr_array(problem.Q[constraint, coordinate])
     return Rows(
         starts=np.cumsum((0, *problem.dims), dtype=np.int64),
         lower=problem.lower,
@@ -114,257 +186,47 @@ def sparse_rows(problem: Problem) -> Rows:
         targets=problem.targets,
         weights=problem.coordinate_weights,
         c=problem.c,
-        first_row=np.array(first_row, dtype=np.int64),
-        coordinate=at,
-        linear=problem.a[constraint, at],
-        first_entry=np.array(first_entry, dtype=np.int64),
-        column=columns,
-        value=problem.Q[constraint[row], at[row], columns],
+        first_row=np.searchsorted(constraint, np.arange(problem.n_constraints + 1)),
+        coordinate=coordinate,
+        linear=problem.a[constraint, coordinate],
+        first_entry=rows.indptr.astype(np.int64),
+        column=rows.indices.astype(np.int64),
+        value=rows.data,
     )
 
 
-def output_draws(
-    problem: Problem, scales: NoiseScales | None, shape: str = "full"
-) -> Draws:
-    """Return where Algorithm 2 adds noise: on g and on entries of g_x.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    scales : NoiseScales or None
-        None: no noise, and nothing is drawn.
-    shape : {"full", "structural"}
-        See `dplib.truthful.noise`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `scales` is something else or has another number of agents.
+def noise_draws(plan: Plan) -> Draws:
+    """Return where the plan adds noise, and how much.
 
     Examples
     --------
     >>> from dplib.truthful.noise import table_one
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> draws = output_draws(hale_egerstedt(), table_one(), "structural")
-    >>> draws.g, draws.scale[:3]
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> plan = Plan(hale_egerstedt(), radius=138.8, record=[1], scales=table_one(),
+    ...             shape="structural")
+    >>> noise_draws(plan).g, noise_draws(plan).scale[:3]
     (array([327.69, 327.69, 327.69, 327.69]), array([10.92, 10.92,  5.46]))
     """
-    check.instance("problem", problem, "output_draws", Problem)
-    if scales is not None:
-        check.instance("scales", scales, "output_draws", NoiseScales)
-    m = problem.n_constraints
-    support = noise_support(problem, shape)
-    none, nowhere = np.empty(0), np.empty(0, dtype=np.int64)
-    if scales is None:
-        return Draws(none, none, none, nowhere, nowhere, np.zeros(m))
-    matching(problem, scales, "output_draws")
-    constraint, coordinate = (at.astype(np.int64) for at in np.nonzero(support))
-    per_coordinate = np.repeat(scales.b, problem.dims)
+    problem, b = plan.problem, plan.report_scale
+    on_g, per_coordinate = np.empty(0), np.zeros(problem.n_states)
+    support = np.zeros((problem.n_constraints, problem.n_states), dtype=bool)
+    if plan.scales is not None:
+        on_g = np.full(problem.n_constraints, plan.scales.b_g)
+        per_coordinate = np.repeat(plan.scales.b, problem.dims)
+        support = noise_support(problem, plan.shape)
+    constraint, coordinate = _entries(support)
     return Draws(
-        reports=none,
-        g=np.full(m, scales.b_g),
+        reports=np.full(problem.n_states, b) if b > 0.0 else np.empty(0),
+        g=on_g,
         scale=per_coordinate[coordinate],
         constraint=constraint,
         coordinate=coordinate,
-        bias=np.zeros(m),
+        bias=b**2 * np.trace(problem.Q, axis1=1, axis2=2),
     )
 
 
-def checked_record(record: ArrayLike | None, steps: int, where: str) -> IntArray:
-    """Return the numbers of steps after which to keep the state, checked."""
-    steps = check.integer("steps", steps, where, low=1)
-    if record is None:
-        return record_steps(steps)
-    return check.ascending("record", record, where, high=steps)
-
-
-def checked_draws(problem: Problem, draws: Draws, where: str) -> Draws:
-    """Return `draws` if they fit the problem; the compiled loop trusts its indices.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a scale is negative, a size does not match, or an index has no entry.
-
-    Examples
-    --------
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> draws = output_draws(hale_egerstedt(), None)
-    >>> checked_draws(hale_egerstedt(), draws, "f").bias
-    array([0., 0., 0., 0.])
-    """
-    check.instance("problem", problem, "checked_draws", Problem)
-    check.instance("draws", draws, where, Draws)
-    n, m = problem.n_states, problem.n_constraints
-
-    def scales(name: str, sizes: tuple[int, ...]) -> FloatArray:
-        value = check.array(f"draws.{name}", getattr(draws, name), where, shape=(None,))
-        if value.size not in sizes or (value.size and value.min() < 0.0):
-            must = f"of {' or '.join(map(str, sizes))} numbers >= 0"
-            check.fail(f"draws.{name}", where, must, value.tolist())
-        return value
-
-    def indices(name: str, count: int) -> IntArray:
-        value = check.entries(f"draws.{name}", getattr(draws, name), where, "an array")
-        size = np.size(draws.scale)
-        if (
-            value.shape != (size,)
-            or value.dtype.kind not in "iu"
-            or (size and not 0 <= value.min() <= value.max() < count)
-        ):
-            must = f"{size} integers from 0 to {count - 1}, one a scale"
-            check.fail(f"draws.{name}", where, must, value)
-        return value.astype(np.int64)
-
-    bias = check.array("draws.bias", draws.bias, where, shape=(m,))
-    entries = np.size(draws.scale)
-    fitting = Draws(
-        reports=scales("reports", (0, n)),
-        g=scales("g", (0, m)),
-        scale=scales("scale", (entries,)),
-        constraint=indices("constraint", m),
-        coordinate=indices("coordinate", n),
-        bias=bias,
-    )
-    at = fitting.constraint * n + fitting.coordinate
-    # The loop reads noise on all entries as a table, row by row.
-    if np.unique(at).size < entries or (entries == m * n and np.any(np.diff(at) < 0)):
-        must = "entries of g_x, once each, and row by row if they are all"
-        check.fail("draws", where, must, at.tolist())
-    return fitting
-
-
-def generators(
-    streams: Iterable[np.random.Generator], where: str
-) -> list[np.random.Generator]:
-    """Return the streams as a list, of one generator or more."""
-    must = "an iterable of at least one generator"
-    try:
-        found = list(streams)
-    except TypeError:
-        check.fail("streams", where, must, streams, TypeError)
-    if not found:
-        check.fail("streams", where, must, found)
-    for one in found:
-        check.instance("streams", one, where, np.random.Generator)
-    return found
-
-
-def run_draws(
-    problem: Problem,
-    draws: Draws,
-    *,
-    steps: int,
-    radius: float,
-    rng: np.random.Generator,
-    sizes: StepSizes | None = None,
-    lies: Sequence[Lie | Pretence] = (),
-    x0: ArrayLike | None = None,
-    mu0: ArrayLike | None = None,
-    record: ArrayLike | None = None,
-) -> Simulation:
-    """Run the replicas with noise as `draws` says; parameters as for `simulate`."""
-    check.instance("problem", problem, "run_draws", Problem)
-    draws = checked_draws(problem, draws, "run_draws")
-    if sizes is not None:
-        check.instance("sizes", sizes, "run_draws", StepSizes)
-    where = "simulate"
-    steps = check.integer("steps", steps, where, low=1)
-    radius = check.positive("radius", radius, where)
-    sizes = StepSizes() if sizes is None else sizes
-    check.instance("rng", rng, where, np.random.Generator)
-    n, m = problem.n_states, problem.n_constraints
-    start = np.clip(np.zeros(n), problem.lower, problem.upper) if x0 is None else x0
-    x = check.array("x0", start, where, shape=(n,))
-    if np.any(x < problem.lower) or np.any(x > problem.upper):
-        check.fail("x0", where, "in the box", x.tolist())
-    mu = check.array("mu0", np.zeros(m) if mu0 is None else mu0, where, shape=(m,))
-    if np.any(mu < 0.0) or mu.sum() > radius:
-        check.fail("mu0", where, f"non-negative with sum <= {radius}", mu.tolist())
-    wanted = checked_record(record, steps, where)
-
-    told = replicas(problem, lies, x)
-    count = len(told.kind)
-    kept_x = np.empty((count, wanted.size, n))
-    kept_mu = np.empty((count, wanted.size, m))
-    deviation = np.empty((count, wanted.size))
-    hits = advance(
-        rng,
-        sparse_rows(problem),
-        draws,
-        told,
-        np.tile(x, (count, 1)),
-        np.tile(mu, (count, 1)),
-        (sizes.gamma_bar, sizes.c2, sizes.alpha_bar, sizes.c1, sizes.first),
-        radius,
-        wanted,
-        kept_x,
-        kept_mu,
-        deviation,
-    )
-    for kept in (wanted, kept_x, kept_mu, deviation, hits):
-        kept.flags.writeable = False
-    return Simulation(wanted, kept_x, kept_mu, deviation, hits)
-
-
-def simulate(
-    problem: Problem,
-    scales: NoiseScales | None,
-    *,
-    steps: int,
-    radius: float,
-    rng: np.random.Generator,
-    sizes: StepSizes | None = None,
-    lies: Sequence[Lie | Pretence] = (),
-    noise: str = "full",
-    x0: ArrayLike | None = None,
-    mu0: ArrayLike | None = None,
-    record: ArrayLike | None = None,
-) -> Simulation:
-    """Run Algorithm 2 for a fixed number of steps, with and without lies.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    scales : NoiseScales or None
-        Scales of the noise; None for none, which is Algorithm 1.
-    steps : int
-        Number of steps, 1 or greater. The run ends with the last recorded one.
-    radius : float
-        R, the bound on the 1-norm of the multipliers, greater than zero; for
-        example from `dplib.truthful.constants.multiplier_radius`.
-    rng : numpy.random.Generator
-        Source of the noise, from `dplib.rng.stream`.
-    sizes : StepSizes, optional
-        The paper's by default.
-    lies : sequence of Lie or Pretence
-        One replica each, beside the truthful one; all share the noise.
-    noise : {"full", "structural"}
-        Which entries of g_x get noise (`dplib.truthful.noise`).
-    x0 : array_like, shape (n,), optional
-        States at the start, in the box; by default the box's nearest point to 0.
-    mu0 : array_like, shape (m,), optional
-        Multipliers at the start, in M; zero by default.
-    record : array_like of int, shape (r,), optional
-        Ascending numbers of steps after which to keep the state;
-        ``record_steps(steps)`` by default.
-
-    Returns
-    -------
-    Simulation
-        Replica 0 is the truthful run.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is out of range or does not match the problem's sizes.
-
-    Notes
-    -----
-    Idealised: noise of double precision is not exactly Laplace noise, and a
-    deployment would need a sampler that is safe against that.
+def simulate(plan: Plan, rng: np.random.Generator) -> Simulation:
+    """Run a plan once, on the random numbers of `rng` (from `dplib.rng.stream`).
 
     Examples
     --------
@@ -372,112 +234,61 @@ def simulate(
 
     >>> from dplib.rng import stream
     >>> from dplib.truthful.noise import table_one
-    >>> from dplib.truthful.problem import agent_objectives, hale_egerstedt
-    >>> both = simulate(hale_egerstedt(), table_one(), steps=1000, radius=138.8,
-    ...                 rng=stream(1, "pair"), lies=[Lie(5, [10, 10])],
-    ...                 record=[0, 1000])
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> from dplib.truthful.problem import agent_objectives
+    >>> plan = Plan(hale_egerstedt(), radius=138.8, record=[0, 1000],
+    ...             scales=table_one(), lies=[Lie(5, [10, 10])])
+    >>> both = simulate(plan, stream(1, "pair"))
     >>> agent_objectives(hale_egerstedt(), both.x[:, -1])[:, 5].round(1)
     array([ 56.3, 394.5])
     """
-    check.instance("problem", problem, "simulate", Problem)
-    if scales is not None:
-        check.instance("scales", scales, "simulate", NoiseScales)
-    if sizes is not None:
-        check.instance("sizes", sizes, "simulate", StepSizes)
-    return run_draws(
-        problem,
-        output_draws(problem, scales, noise),
-        steps=steps,
-        radius=radius,
-        rng=rng,
-        sizes=sizes,
-        lies=lies,
-        x0=x0,
-        mu0=mu0,
-        record=record,
-    )
+    run = simulate_pairs(plan, [rng])
+    return Simulation(run.steps, run.x[0], run.mu[0], run.deviation[0], run.hits[0])
 
 
-def simulate_pairs(
-    problem: Problem,
-    scales: NoiseScales | None,
-    *,
-    streams: Iterable[np.random.Generator],
-    steps: int,
-    radius: float,
-    sizes: StepSizes | None = None,
-    lies: Sequence[Lie | Pretence] = (),
-    noise: str = "full",
-    x0: ArrayLike | None = None,
-    mu0: ArrayLike | None = None,
-    record: ArrayLike | None = None,
-) -> Simulation:
-    """Repeat `simulate` for each stream, and stack the results.
-
-    Parameters
-    ----------
-    streams : iterable of numpy.random.Generator
-        One for each repetition, at least one.
-    problem, scales, steps, radius, sizes, lies, noise, x0, mu0, record
-        As for `simulate`.
-
-    Returns
-    -------
-    Simulation
-        With an axis for the streams in front: ``x`` is (S, 1 + L, r, n), ``mu``
-        (S, 1 + L, r, m), ``deviation`` (S, 1 + L, r), ``hits`` (S, 1 + L).
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `simulate`, or if there is no stream.
+def simulate_pairs(plan: Plan, streams: Iterable[np.random.Generator]) -> Simulation:
+    """Run a plan once on each of several streams, one or more.
 
     Examples
     --------
     >>> from dplib.rng import stream
-    >>> from dplib.truthful.noise import table_one
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> runs = simulate_pairs(hale_egerstedt(), table_one(), steps=10, radius=138.8,
-    ...                       streams=[stream(1, "pair", s) for s in range(3)],
-    ...                       lies=[Lie(5, [10, 10])], record=[10])
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> plan = Plan(hale_egerstedt(), radius=138.8, record=[10],
+    ...             lies=[Lie(5, [10, 10])])
+    >>> runs = simulate_pairs(plan, [stream(1, "pair", s) for s in range(3)])
     >>> runs.x.shape, runs.mu.shape
     ((3, 2, 1, 16), (3, 2, 1, 4))
     """
-    check.instance("problem", problem, "simulate_pairs", Problem)
-    if scales is not None:
-        check.instance("scales", scales, "simulate_pairs", NoiseScales)
-    if sizes is not None:
-        check.instance("sizes", sizes, "simulate_pairs", StepSizes)
-    draws = output_draws(problem, scales, noise)
-    runs = [
-        run_draws(
-            problem,
+    problem, sizes, generators = plan.problem, plan.sizes, list(streams)
+    count = 1 + len(plan.lies)
+    shape = (len(generators), count, plan.record.size)
+    x = np.empty((*shape, problem.n_states))
+    mu = np.empty((*shape, problem.n_constraints))
+    deviation = np.empty(shape)
+    hits = np.empty(shape[:2], dtype=np.int64)
+    rows, draws = _sparse_rows(problem), noise_draws(plan)
+    step_sizes = (
+        float(sizes.gamma_bar),
+        float(sizes.c2),
+        float(sizes.alpha_bar),
+        float(sizes.c1),
+        int(sizes.first),
+    )
+    for s, rng in enumerate(generators):
+        hits[s] = advance(
+            rng,
+            rows,
             draws,
-            steps=steps,
-            radius=radius,
-            rng=rng,
-            sizes=sizes,
-            lies=lies,
-            x0=x0,
-            mu0=mu0,
-            record=record,
+            replicas(problem, plan.lies, plan.x0),
+            np.tile(plan.x0, (count, 1)),
+            np.tile(plan.mu0, (count, 1)),
+            step_sizes,
+            plan.radius,
+            plan.record,
+            x[s],
+            mu[s],
+            deviation[s],
         )
-        for rng in generators(streams, "simulate_pairs")
-    ]
-    return stacked(runs)
-
-
-def stacked(runs: Sequence[Simulation]) -> Simulation:
-    """Return several simulations of the same steps as one, streams first."""
-    runs = check.sequence("runs", runs, "stacked", Simulation)
-    for one in runs:
-        if one.x.shape != runs[0].x.shape or np.any(one.steps != runs[0].steps):
-            must = "simulations of one problem with the same replicas and steps"
-            check.fail("runs", "stacked", must, f"states {one.x.shape}")
-    arrays = [
-        np.stack([getattr(one, name) for one in runs])
-        for name in ("x", "mu", "deviation", "hits")
-    ]
-    for kept in arrays:
+    for kept in (x, mu, deviation, hits):
         kept.flags.writeable = False
-    return Simulation(runs[0].steps, *arrays)
+    return Simulation(plan.record, x, mu, deviation, hits)

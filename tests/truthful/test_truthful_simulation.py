@@ -1,7 +1,7 @@
-"""Algorithm 2: the compiled loop against plain numpy, the sampler, the reports."""
+"""The compiled loop against plain numpy and the paper, the sampler, the reports."""
 
-import dataclasses
 import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,35 +11,21 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dplib.rng import stream
-from dplib.truthful import algorithm, kernel
-from dplib.truthful.algorithm import StepSizes
-from dplib.truthful.input_perturbation import (
-    constraint_bias,
-    report_draws,
-    report_scale,
-    simulate_perturbed,
-)
-from dplib.truthful.kernel import _onto_multipliers
-from dplib.truthful.noise import NoiseScales, table_one, trajectory_adjacency
-from dplib.truthful.problem import (
-    Problem,
-    agent,
-    constraints,
-    hale_egerstedt,
-    jacobian,
-    pairwise_constraint,
-)
-from dplib.truthful.reference import laplace_draws, simulate_reference
+from dplib.truthful import kernel
+from dplib.truthful.algorithm import StepSizes, record_steps
+from dplib.truthful.kernel import PRETENCE, project_multipliers
+from dplib.truthful.noise import NoiseScales, table_one
+from dplib.truthful.paper import experiment_plan, hale_egerstedt, optimum
+from dplib.truthful.problem import Problem, agent, constraints, jacobian
 from dplib.truthful.reports import Lie, Pretence, replicas
 from dplib.truthful.simulation import (
-    output_draws,
-    run_draws,
+    Plan,
+    Simulation,
+    noise_draws,
     simulate,
     simulate_pairs,
-    sparse_rows,
 )
 
-R = 416.5 / 3
 PROBLEM = hale_egerstedt()
 LIES = [
     Lie(5, [10, 10]),
@@ -50,97 +36,198 @@ LIES = [
 ]
 
 
+# -- the same computation in plain numpy -------------------------------------
+
+
+def laplace_draws(rng, count):
+    """Laplace variables of scale 1, in the order that the kernel's docstring gives."""
+    uniforms = rng.random((count + 52) // 53)
+    words = (uniforms * 2.0**53).astype(np.int64)
+    bits = (words[:, None] >> np.arange(53)) & 1
+    signs = np.where(bits.ravel()[:count] == 1, 1.0, -1.0)
+    return signs * rng.standard_exponential(count)
+
+
+def reported_states(problem, liars, r, x, spent):
+    """What the agents of replica r report; `spent` grows."""
+    reported = x.copy()
+    for i in np.flatnonzero(liars.kind[r]):
+        mine = agent(problem, int(i))
+        lie = liars.shown[r, mine] - x[mine]
+        distance, left = np.abs(lie).sum(), liars.budget[r, i] - spent[i]
+        share = 1.0 if distance <= left else max(left, 0.0) / distance
+        reported[mine] = x[mine] + share * lie
+        spent[i] += share * distance
+    return reported
+
+
+def onto_ball(v, radius):
+    """Projection onto M by bisection on the shift, not by sorting."""
+    if np.maximum(v, 0.0).sum() <= radius:
+        return np.maximum(v, 0.0)
+    low, high = v.min() - radius, v.max()
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.maximum(v - middle, 0.0).sum() > radius:
+            low = middle
+        else:
+            high = middle
+    return np.maximum(v - high, 0.0)
+
+
+def reference(plan, rng, draws=None):
+    """Algorithm 2 with dense matrices and nothing clever."""
+    problem, sizes = plan.problem, plan.sizes
+    draws = noise_draws(plan) if draws is None else draws
+    liars = replicas(problem, plan.lies, plan.x0)
+    count, m, n = len(liars.kind), problem.n_constraints, problem.n_states
+    split = np.cumsum([draws.reports.size, draws.g.size])
+    x, mu = np.tile(plan.x0, (count, 1)), np.tile(plan.mu0, (count, 1))
+    spent, hits = np.zeros((count, problem.n_agents)), np.zeros(count, dtype=int)
+    kept = [[], [], []]
+    for k in range(plan.record[-1] + 1):
+        if k in plan.record:
+            for into, now in zip(kept, (x, mu, spent.sum(axis=1)), strict=True):
+                into.append(now.copy())
+        gamma = float(sizes.gamma(sizes.first + k))
+        alpha = float(sizes.alpha(sizes.first + k))
+        noise = laplace_draws(rng, split[-1] + draws.scale.size)
+        on_state, on_value, on_entry = np.split(noise, split)
+        w = np.zeros((m, n))
+        w[draws.constraint, draws.coordinate] = draws.scale * on_entry
+        for r in range(count):
+            seen = reported_states(problem, liars, r, x[r], spent[r])
+            if on_state.size:
+                seen = seen + draws.reports * on_state
+            q = (jacobian(problem, seen) + w).T @ mu[r]
+            g = constraints(problem, seen) - draws.bias
+            if on_value.size:
+                g = g + draws.g * on_value
+            for i in np.flatnonzero(liars.kind[r] == PRETENCE):
+                mine = agent(problem, int(i))
+                y = liars.shown[r, mine]
+                pull = liars.weights[r, i] * (y - liars.targets[r, mine])
+                y = y - gamma * (pull + q[mine] + alpha * y)
+                box = problem.lower[mine], problem.upper[mine]
+                liars.shown[r, mine] = np.clip(y, *box)
+            if k < plan.record[-1]:
+                hits[r] += (
+                    np.maximum(mu[r] + gamma * (g - alpha * mu[r]), 0.0).sum()
+                    > plan.radius
+                )
+            pull = problem.coordinate_weights * (x[r] - problem.targets)
+            new = x[r] - gamma * (pull + q + alpha * x[r])
+            x[r] = np.clip(new, problem.lower, problem.upper)
+            mu[r] = onto_ball(mu[r] + gamma * (g - alpha * mu[r]), plan.radius)
+    x, mu, deviation = (np.moveaxis(np.array(one), 0, 1) for one in kept)
+    return Simulation(plan.record, x, mu, deviation, hits)
+
+
+def gap(one, other):
+    names = ("x", "mu", "deviation", "hits")
+    return max(np.abs(getattr(one, n) - getattr(other, n)).max() for n in names)
+
+
+def paper_plan(**changes):
+    rest = {"record": [0, 1, 2, 17, 400], "mu0": np.full(4, 0.3), "lies": LIES}
+    return experiment_plan(**(rest | changes))
+
+
 def crooked():
     """Three agents of 1, 2 and 3 coordinates, linear terms, a box that acts."""
-    dims, n = (1, 2, 3), 6
     random = stream(7, "crooked")
-    factors = random.normal(size=(2, 2, n))
+    factors = random.normal(size=(2, 2, 6))
     factors[1][:, :3] = 0.0  # the second constraint does not touch agents 0 and 1
-    Q = np.einsum("jkc,jkd->jcd", factors, factors)
-    a = np.array([[1, 0, 0, 0, 0, 2.0], [0, 0, 0, -1, 0, 0.5]])
     return Problem(
-        dims,
-        np.full(n, -2.0),
-        np.full(n, 1.5),
-        random.normal(size=n) * 3,
-        Q,
-        a,
+        (1, 2, 3),
+        np.full(6, -2.0),
+        np.full(6, 1.5),
+        random.normal(size=6) * 3,
+        np.einsum("jkc,jkd->jcd", factors, factors),
+        np.array([[1, 0, 0, 0, 0, 2.0], [0, 0, 0, -1, 0, 0.5]]),
         [-1.0, -2.0],
         [1.0, 0.5, 2.0],
     )
 
 
-def both_ways(problem, draws, lies, *, radius=R, steps=400, sizes=None, x0=None):
-    sizes = StepSizes() if sizes is None else sizes
-    x0 = np.zeros(problem.n_states) if x0 is None else np.asarray(x0, dtype=float)
-    mu0 = np.full(problem.n_constraints, 0.3)
-    record = np.array([0, 1, 2, 17, steps])
-    fast = run_draws(
-        problem,
-        draws,
-        steps=steps,
-        radius=radius,
-        rng=stream(3, "both"),
-        sizes=sizes,
-        lies=lies,
-        x0=x0,
-        mu0=mu0,
-        record=record,
-    )
-    slow = simulate_reference(
-        problem,
-        draws,
-        replicas(problem, lies, x0),
-        rng=stream(3, "both"),
-        x0=x0,
-        mu0=mu0,
-        radius=radius,
-        sizes=sizes,
-        record=record,
-    )
-    return fast, slow
-
-
-def gap(one, other):
-    return max(
-        np.abs(getattr(one, name) - getattr(other, name)).max()
-        for name in ("x", "mu", "deviation", "hits")
-    )
-
-
-@pytest.mark.parametrize("shape", ["full", "structural"])
-def test_the_loop_is_the_reference_on_the_paper_s_instance(shape):
-    problem = hale_egerstedt()
-    fast, slow = both_ways(problem, output_draws(problem, table_one(), shape), LIES)
+@pytest.mark.parametrize(
+    "noise",
+    [{}, {"shape": "structural"}, {"scales": None, "report_scale": 2.73}],
+)
+def test_the_loop_is_the_reference_on_the_paper_s_instance(noise):
+    plan = paper_plan(**noise)
+    fast, slow = simulate(plan, stream(3)), reference(plan, stream(3))
     assert gap(fast, slow) < 1e-11  # deviations are of the order 1e4
     assert np.abs(fast.x - slow.x).max() < 1e-12
     # The lies do something, each something else.
-    assert np.ptp(fast.x[:, -1, 10]) > 1.0
     assert len(np.unique(fast.x[:, -1, 10].round(6))) == len(LIES) + 1
 
 
 def test_the_loop_is_the_reference_where_everything_acts():
     """Odd dimensions, linear terms, weights, box and ball active, late k."""
-    problem = crooked()
-    scales = NoiseScales(40.0, [1.0, 2.0, 0.5])
-    lies = [Lie(2, [1, 1, 1]), Pretence(1, [9, 9], weight=2.0), Lie(0, [0.5], 1.0)]
-    fast, slow = both_ways(
-        problem,
-        output_draws(problem, scales),
-        lies,
+    plan = Plan(
+        crooked(),
         radius=1.5,
+        record=[0, 1, 17, 400],
+        scales=NoiseScales(40.0, [1.0, 2.0, 0.5]),
         sizes=StepSizes(0.2, 0.7, 0.2, 0.6, first=5),
+        lies=[Lie(2, [1, 1, 1]), Pretence(1, [9, 9], weight=2.0), Lie(0, [0.5], 1.0)],
         x0=np.full(6, 0.25),
+        mu0=[0.3, 0.3],
     )
-    assert gap(fast, slow) < 1e-11
+    fast = simulate(plan, stream(3))
+    assert gap(fast, reference(plan, stream(3))) < 1e-11
     assert np.all(fast.hits > 10)
-    assert np.any(fast.x == problem.upper) or np.any(fast.x == problem.lower)
+    assert np.any((fast.x == plan.problem.upper) | (fast.x == plan.problem.lower))
 
 
-def test_input_perturbation_is_the_reference():
-    problem = hale_egerstedt()
-    fast, slow = both_ways(problem, report_draws(problem, scale=2.73), LIES)
-    assert gap(fast, slow) < 1e-11
+def random_plan(number):
+    """A small random instance with every kind of row, noise and lie."""
+    random = stream(number, "random case")
+    dims = tuple(int(size) for size in random.integers(1, 4, random.integers(1, 5)))
+    n, m, agents = sum(dims), int(random.integers(1, 4)), len(dims)
+    Q, a = np.zeros((m, n, n)), np.zeros((m, n))
+    for j in range(m):
+        touched = random.choice(n, size=random.integers(0, n + 1), replace=False)
+        root = np.zeros((n, n))
+        root[:, touched] = random.normal(size=(n, touched.size))
+        Q[j], a[j] = root.T @ root / n, random.normal(size=n) * random.integers(0, 2, n)
+    lower, upper = -random.uniform(0, 2, n), random.uniform(0, 2, n)
+    pinned = random.random(n) < 0.15
+    upper[pinned] = lower[pinned]
+    targets, c = 3 * random.normal(size=n), random.normal(size=m)
+    weights = random.choice([0.0, 1.0, 2.5], size=agents)
+    scales = NoiseScales(2.0, random.choice([0.0, 0.5, 3.0], size=agents))
+    noise = (
+        {},
+        {"scales": scales},
+        {"scales": scales, "shape": "structural"},
+        {"report_scale": 1.3},
+    )[number % 4]
+    i = int(random.integers(agents))
+    made_up = 2 * random.normal(size=(2, dims[i]))
+    budget = (np.inf, 0.0, 1.0, 7.0)[number // 4 % 4]
+    mu0 = random.uniform(0, 1, m)
+    return Plan(
+        Problem(dims, lower, upper, targets, Q, a, c, weights),
+        radius=float(mu0.sum()) + (1e-9, 1.0, 100.0)[number % 3],
+        record=np.unique(random.integers(0, 41, size=5)),
+        sizes=StepSizes(gamma_bar=0.3, first=1 + number % 5),
+        lies=[
+            Lie(i, made_up[0], budget=budget),
+            Pretence(i, made_up[1], weight=float(number % 3), budget=budget),
+        ],
+        x0=random.uniform(lower, upper),
+        mu0=mu0,
+        **noise,
+    )
+
+
+@pytest.mark.parametrize("number", range(48))
+def test_the_loop_is_the_reference_on_random_problems(number):
+    plan = random_plan(number)
+    fast, slow = simulate(plan, stream(number)), reference(plan, stream(number))
+    assert gap(fast, slow) < 1e-10
 
 
 @pytest.mark.parametrize(
@@ -153,142 +240,217 @@ def test_input_perturbation_is_the_reference():
     ],
 )
 def test_the_comparison_notices_broken_noise(broken):
-    problem = hale_egerstedt()
-    draws = output_draws(problem, table_one(), "structural")
-    _, slow = both_ways(problem, draws, LIES[:1])
-    fast, _ = both_ways(problem, broken(draws), LIES[:1])
-    assert gap(fast, slow) > 1e-3
+    plan = paper_plan(shape="structural", lies=LIES[:1])
+    slow = reference(plan, stream(3), broken(noise_draws(plan)))
+    assert gap(simulate(plan, stream(3)), slow) > 1e-3
 
 
-def test_without_noise_it_is_algorithm_1():
-    problem = hale_egerstedt()
-    record = [0, 1, 10, 2000]
-    plain = algorithm.run(problem, steps=2000, radius=R, record=record)
+# -- the algorithm as the paper has it ---------------------------------------
+
+TARGETS = [(6, -4), (2, 2), (-7, 7), (8, -9), (3, -7), (10, 10), (-10, -10), (6, -6)]
+# Constraint by constraint: the pairs of agents and the bound, as printed.
+STARS = [
+    ([(1, 2), (1, 3)], 5.0),
+    ([(4, 5), (4, 6)], 3.0),
+    ([(7, 8), (7, 6)], 3.0),
+    ([(5, 3), (5, 7)], 5.0),
+]
+
+
+def from_the_paper(
+    steps, x, mu, radius, *, first=1, simultaneous=True, dual_sign=-1.0, use_ball=True
+):
+    """Algorithm 1 agent by agent, with switches for mistakes one could make."""
+    x = {i: np.array(x[2 * i - 2 : 2 * i], dtype=float) for i in range(1, 9)}
+    for k in range(first, first + steps):
+        gamma, alpha = 0.01 * k ** (-3 / 5), 0.5 * k ** (-1 / 3)
+        q = {i: np.zeros(2) for i in range(1, 9)}
+        for j, (pairs, _) in enumerate(STARS):
+            for a, b in pairs:
+                q[a] += mu[j] * 2 * (x[a] - x[b])
+                q[b] += mu[j] * 2 * (x[b] - x[a])
+        new = {}
+        for i in range(1, 9):
+            direction = (x[i] - np.array(TARGETS[i - 1])) + q[i] + alpha * x[i]
+            new[i] = np.clip(x[i] - gamma * direction, -10, 10)
+        seen = x if simultaneous else new
+        raised = np.zeros(4)
+        for j, (pairs, limit) in enumerate(STARS):
+            g = sum(float(np.sum((seen[a] - seen[b]) ** 2)) for a, b in pairs) - limit
+            raised[j] = mu[j] + gamma * (g + dual_sign * alpha * mu[j])
+        mu = onto_ball(raised, radius) if use_ball else np.maximum(raised, 0.0)
+        x = new
+    return np.concatenate([x[i] for i in range(1, 9)]), mu
+
+
+def difference(run, x, mu):
+    return max(np.abs(run.x[0, -1] - x).max(), np.abs(run.mu[0, -1] - mu).max())
+
+
+@pytest.mark.parametrize("radius", [416.5 / 3, 25.0])  # with 25 the 1-norm ball acts
+@pytest.mark.parametrize("first", [1, 100])
+def test_without_noise_it_is_algorithm_1_agent_by_agent(radius, first):
+    rng = np.random.default_rng(11)
+    x, mu = rng.uniform(-10, 10, size=16), rng.uniform(0, 5, size=4)
+    plan = experiment_plan(
+        scales=None,
+        radius=radius,
+        x0=x,
+        mu0=mu,
+        record=[400],
+        sizes=StepSizes(first=first),
+    )
+    exact = from_the_paper(400, x, mu, radius, first=first)
     for scales in (None, table_one().scaled(0.0)):
-        noisy = simulate(
-            problem, scales, steps=2000, radius=R, rng=stream(1), record=record
-        )
-        assert np.abs(noisy.x[0] - plain.x).max() < 1e-12
-        assert np.abs(noisy.mu[0] - plain.mu).max() < 1e-12
-    crook = crooked()
-    plain = algorithm.run(crook, steps=300, radius=2.0, record=[300])
-    noisy = simulate(crook, None, steps=300, radius=2.0, rng=stream(1), record=[300])
-    assert np.abs(noisy.x[0] - plain.x).max() < 1e-12
+        run = simulate(replace(plan, scales=scales), stream(1))
+        assert difference(run, *exact) < 1e-12
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [{"simultaneous": False}, {"dual_sign": 1.0}, {"use_ball": False}, {"first": 2}],
+)
+def test_mistakes_would_be_caught(mistake):
+    rng = np.random.default_rng(11)
+    x, mu = rng.uniform(-10, 10, size=16), rng.uniform(0, 5, size=4)
+    plan = experiment_plan(scales=None, radius=25.0, x0=x, mu0=mu, record=[50])
+    run = simulate(plan, stream(1))
+    assert difference(run, *from_the_paper(50, x, mu, 25.0)) < 1e-12
+    assert difference(run, *from_the_paper(50, x, mu, 25.0, **mistake)) > 1e-3
+
+
+def test_final_errors_of_the_noise_free_run():
+    """250,000 steps: what is left without any noise."""
+    run = simulate(experiment_plan(scales=None), stream(1))
+    assert round(float(np.linalg.norm(run.x - optimum().x)), 6) == 0.323453
+    error = float(np.linalg.norm(run.mu - optimum().multipliers))
+    assert round(error, 6) == 0.028585
+
+
+def test_a_run_with_enormous_steps_stays_in_its_sets():
+    sizes = StepSizes(gamma_bar=1e30)
+    run = simulate(experiment_plan(record=[20], sizes=sizes), stream(1))
+    assert np.all(np.abs(run.x) <= 10.0)
+    assert np.all(run.mu >= 0.0)
+    assert np.all(run.mu.sum(axis=-1) <= 416.5 / 3 * (1 + 1e-12))
 
 
 def test_a_lie_enters_every_message_and_the_liar_moves_by_its_true_state():
     """One step by hand, from the paper's description."""
-    problem, gamma, alpha = hale_egerstedt(), 0.01, 0.5
-    mu = np.array([0.5, 1.0, 2.0, 0.25])
+    gamma, alpha, mu = 0.01, 0.5, np.array([0.5, 1.0, 2.0, 0.25])
     told = np.zeros(16)
     told[10:12] = 10.0
-    got = simulate(
-        problem,
-        None,
-        steps=1,
-        radius=R,
-        rng=stream(1),
-        lies=[Lie(5, [10, 10])],
-        mu0=mu,
-        record=[1],
-    )
-    q = jacobian(problem, told).T @ mu  # from the reports, for every agent
-    x = -gamma * (-problem.targets + q)  # from the true states, all 0
+    plan = experiment_plan(scales=None, record=[1], mu0=mu, lies=LIES[:1])
+    got = simulate(plan, stream(1))
+    q = jacobian(PROBLEM, told).T @ mu  # from the reports, for every agent
+    x = -gamma * (-PROBLEM.targets + q)  # from the true states, all 0
     assert np.abs(got.x[1, 0] - np.clip(x, -10, 10)).max() < 1e-15
-    g = constraints(problem, told)
-    up = np.maximum(mu + gamma * (g - alpha * mu), 0.0)
+    up = np.maximum(mu + gamma * (constraints(PROBLEM, told) - alpha * mu), 0.0)
     assert np.abs(got.mu[1, 0] - up).max() < 1e-15
-    assert got.deviation[1, 0] == 20.0
-    assert got.deviation[0, 0] == 0.0
+    assert got.deviation[:, 0].tolist() == [0.0, 20.0]
     # Neighbours of agent 5 feel it at once, agent 0 does not.
     assert np.all(got.x[1, 0, 6:8] != got.x[0, 0, 6:8])
     assert np.all(got.x[1, 0, :2] == got.x[0, 0, :2])
 
 
+# -- replicas, budgets, records ----------------------------------------------
+
+
 def test_replicas_do_not_disturb_each_other():
-    problem = hale_egerstedt()
-
-    def go(lies):
-        return simulate(
-            problem,
-            table_one(),
-            steps=300,
-            radius=R,
-            rng=stream(9),
-            lies=lies,
-            record=[300],
-        )
-
-    many = go(LIES)
+    many = simulate(paper_plan(), stream(9))
     for r, lie in enumerate(LIES, start=1):
-        one = go([lie])
-        assert np.array_equal(one.x[0], many.x[0])
-        assert np.array_equal(one.x[1], many.x[r])
-        assert np.array_equal(one.deviation[1], many.deviation[r])
+        one = simulate(paper_plan(lies=[lie]), stream(9))
+        assert np.array_equal(one.x, many.x[[0, r]])
+        assert np.array_equal(one.deviation, many.deviation[[0, r]])
 
 
 @settings(max_examples=20, deadline=None)
 @given(budget=st.floats(0.0, 200.0), seed=st.integers(0, 1000))
 def test_a_budget_is_kept_and_used_up(budget, seed):
-    run = simulate(
-        hale_egerstedt(),
-        table_one(),
-        steps=200,
-        radius=R,
-        rng=stream(seed),
-        lies=[Lie(5, [10, 10], budget=budget)],
-        record=[10, 200],
-    )
+    plan = experiment_plan(record=[10, 200], lies=[Lie(5, [10, 10], budget=budget)])
+    run = simulate(plan, stream(seed))
     # Twenty per step is what the lie costs at first: all is used within ten.
     assert np.all(run.deviation[1] <= budget * (1 + 1e-12))
     assert run.deviation[1, -1] == pytest.approx(budget, abs=1e-9)
 
 
 def test_a_lie_without_budget_is_the_truth():
-    run = simulate(
-        hale_egerstedt(),
-        table_one(),
-        steps=200,
-        radius=R,
-        rng=stream(1),
-        lies=[Lie(5, [10, 10], budget=0.0), Pretence(5, [10, 10])],
-        record=[200],
-    )
+    lies = [Lie(5, [10, 10], budget=0.0), Pretence(5, [10, 10])]
+    run = simulate(experiment_plan(record=[200], lies=lies), stream(1))
     assert np.array_equal(run.x[1], run.x[0])  # nothing to spend
     assert np.array_equal(run.x[2], run.x[0])  # its own wishes, its own life
     assert np.all(run.deviation == 0.0)
 
 
 def test_the_same_stream_and_any_record_give_the_same_run():
-    problem = hale_egerstedt()
-
-    def go(record, name="a"):
-        return simulate(
-            problem,
-            table_one(),
-            steps=500,
-            radius=R,
-            rng=stream(4, name),
-            record=record,
-        ).x[0, -1]
-
-    assert np.array_equal(go([500]), go(list(range(501))))
-    assert not np.array_equal(go([500]), go([500], "b"))
+    every = simulate(experiment_plan(record=range(501)), stream(4, "a"))
+    some = simulate(experiment_plan(record=[0, 7, 500]), stream(4, "a"))
+    assert np.array_equal(some.x, every.x[:, [0, 7, 500]])
+    assert np.all(every.x[0, 0] == 0.0)
+    other = simulate(experiment_plan(record=[500]), stream(4, "b"))
+    assert not np.array_equal(other.x[0, 0], some.x[0, -1])
 
 
 def test_pairs_stack_single_runs():
-    problem = hale_egerstedt()
-    kwargs = {"steps": 50, "radius": R, "lies": LIES[:1], "record": [0, 50]}
-    stack = simulate_pairs(
-        problem, table_one(), streams=[stream(1, s) for s in range(3)], **kwargs
-    )
-    one = simulate(problem, table_one(), rng=stream(1, 2), **kwargs)
+    plan = paper_plan(record=[0, 50])
+    stack = simulate_pairs(plan, (stream(1, s) for s in range(3)))
+    one = simulate(plan, stream(1, 2))
     for name in ("x", "mu", "deviation", "hits"):
         assert np.array_equal(getattr(stack, name)[2], getattr(one, name))
         assert not getattr(stack, name).flags.writeable
 
 
-# -- the sampler ------------------------------------------------------------
+@given(st.integers(1, 10**6), st.integers(3, 300))
+@settings(max_examples=50, deadline=None)
+def test_record_steps(steps, count):
+    record = record_steps(steps, count)
+    assert record[:2].tolist() == [0, 1]
+    assert record[-1] == steps
+    assert np.all(np.diff(record) > 0)
+    assert len(record) <= count
+
+
+def test_memory_does_not_grow_with_the_steps():
+    peaks = []
+    for steps in (1000, 200_000):
+        plan = experiment_plan(record=[steps])
+        tracemalloc.start()
+        simulate(plan, stream(1))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+# -- the projection onto M ---------------------------------------------------
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=6), st.floats(0.01, 60.0))
+@settings(max_examples=200, deadline=None)
+def test_projection_onto_m_is_optimal(values, radius):
+    """It is in M, and v - p makes no acute angle with any corner's direction."""
+    v = np.array(values)
+    p = project_multipliers(v, radius)
+    assert np.all(p >= 0.0)
+    assert p.sum() <= radius + 1e-12  # rounding is that of v, up to 50
+    corners = np.vstack((np.zeros(v.size), radius * np.eye(v.size)))
+    assert np.max((corners - p) @ (v - p)) <= 1e-9 * (1 + radius * 50)
+    np.testing.assert_allclose(p, onto_ball(v, radius), rtol=0, atol=1e-9)
+
+
+def test_rescaling_in_place_of_projecting_would_be_caught():
+    v = np.array([3.0, 2.0, -1.0])
+    rescaled = np.maximum(v, 0) * 3.0 / 5.0
+    p = project_multipliers(v, 3.0)
+    assert np.linalg.norm(v - p) < np.linalg.norm(v - rescaled)
+
+
+def test_projection_of_huge_entries():
+    """Sums of huge entries lost the radius: the multipliers left M unseen."""
+    huge = np.array([1e17, 1.0, -3.0])  # 1e17 - 3 is 1e17: no entry was left
+    assert project_multipliers(huge, 3.0).tolist() == [3.0, 0.0, 0.0]
+
+
+# -- the sampler -------------------------------------------------------------
 
 
 def sample(count=200_000, seed=1):
@@ -325,22 +487,16 @@ def test_the_law_of_the_sampler_by_kolmogorov_smirnov():
     z = sample(seed=5)
     # A correct sampler fails once in a million seeds.
     assert stats.kstest(z, stats.laplace.cdf).pvalue > 1e-6
-    # The guess of section "by standard deviation" is noticed.
+    # A sampler that takes the scale for a standard deviation is noticed.
     assert stats.kstest(z / np.sqrt(2), stats.laplace.cdf).pvalue < 1e-100
 
 
 def test_noise_reaches_g_and_the_messages_at_their_scales():
     """One step from known multipliers, over many seeds."""
-    problem, mu = hale_egerstedt(), np.array([60.0, 30.0, 20.0, 10.0])
-    runs = simulate_pairs(
-        problem,
-        NoiseScales(2.0, np.full(8, 1e-3)),
-        streams=[stream(8, s) for s in range(4000)],
-        steps=1,
-        radius=R,
-        mu0=mu,
-        record=[1],
-    )
+    mu = np.array([60.0, 30.0, 20.0, 10.0])
+    scales = NoiseScales(2.0, np.full(8, 1e-3))
+    plan = experiment_plan(scales=scales, mu0=mu, record=[1])
+    runs = simulate_pairs(plan, [stream(8, s) for s in range(4000)])
     z_g = (runs.mu[:, 0, 0] - runs.mu[:, 0, 0].mean(axis=0)) / 0.01
     assert stats.kstest(z_g.ravel() / 2.0, stats.laplace.cdf).pvalue > 1e-6
     z_q = (runs.x[:, 0, 0] - runs.x[:, 0, 0].mean(axis=0)) / 0.01
@@ -349,238 +505,80 @@ def test_noise_reaches_g_and_the_messages_at_their_scales():
     assert np.abs(z_q.std(axis=0) / want - 1).max() < 6 * np.sqrt(5 / 4 / 4000)
 
 
-# -- input perturbation -----------------------------------------------------
+# -- noise on the reports ----------------------------------------------------
+
+
+def bias(scale):
+    return noise_draws(experiment_plan(scales=None, report_scale=scale)).bias
 
 
 @pytest.mark.slow
-def test_input_perturbation_is_unbiased():
-    """Mean of g and of q over many draws of one step, at six standard errors."""
-    problem, mu = hale_egerstedt(), np.array([3.0, 2.0, 1.0, 4.0])
-    b = report_scale(adjacency=trajectory_adjacency(3.0), epsilon=np.log(3))
-    assert b == pytest.approx(3 / np.log(3), rel=1e-15)
-    kwargs = {"steps": 1, "radius": 1e6, "mu0": mu + 1000.0, "record": [1]}
-    runs = simulate_perturbed(
-        problem, scale=b, streams=[stream(6, s) for s in range(20_000)], **kwargs
-    )
-    exact = simulate_perturbed(problem, scale=0.0, streams=[stream(6)], **kwargs)
-    free = (runs.mu[:, 0, 0] - exact.mu[0, 0, 0]) / 0.01
+def test_noise_on_the_reports_is_unbiased():
+    """Mean of g over many draws of one step, at six standard errors."""
+    b, mu0 = 3 / np.log(3), np.full(4, 1000.0)
+    plan = experiment_plan(scales=None, report_scale=b, radius=1e6, mu0=mu0, record=[1])
+    runs = simulate_pairs(plan, [stream(6, s) for s in range(20_000)])
+    exact = simulate(replace(plan, report_scale=0.0), stream(6))
+    free = (runs.mu[:, 0, 0] - exact.mu[0, 0]) / 0.01
     error = free.std(axis=0) / np.sqrt(len(free))
     assert np.all(np.abs(free.mean(axis=0)) < 6 * error)
     # Without the correction the bias would be seen.
-    assert np.all(constraint_bias(problem, scale=b) > 60 * error)
+    assert np.all(bias(b) > 60 * error)
 
 
 def test_the_bias_is_exact_for_a_two_point_noise():
     """Any noise of variance v raises E g_j by v tr(Q_j) / 2, in exact numbers."""
-    problem, x = hale_egerstedt(), np.arange(16.0)
+    x = np.arange(16.0)
     flips = np.vstack([np.eye(16) * 4.0, -np.eye(16) * 4.0])  # variance 1 each
-    raised = constraints(problem, x + flips).mean(axis=0) - constraints(problem, x)
-    assert np.array_equal(raised, constraint_bias(problem, scale=np.sqrt(0.5)).round(9))
+    raised = constraints(PROBLEM, x + flips).mean(axis=0) - constraints(PROBLEM, x)
+    assert np.array_equal(raised, bias(np.sqrt(0.5)).round(9))
 
 
-# -- form and arguments -----------------------------------------------------
+# -- what a plan refuses -----------------------------------------------------
 
 
-def test_sparse_rows_hold_the_whole_problem():
-    for problem in (hale_egerstedt(), crooked()):
-        rows = sparse_rows(problem)
-        Q, a = np.zeros_like(problem.Q), np.zeros_like(problem.a)
-        for j in range(problem.n_constraints):
-            for p in range(rows.first_row[j], rows.first_row[j + 1]):
-                c = rows.coordinate[p]
-                a[j, c] = rows.linear[p]
-                for e in range(rows.first_entry[p], rows.first_entry[p + 1]):
-                    Q[j, c, rows.column[e]] = rows.value[e]
-        assert np.array_equal(Q, problem.Q)
-        assert np.array_equal(a, problem.a)
+def test_step_sizes_of_the_paper():
+    sizes = StepSizes()
+    assert sizes.gamma(250_000) == pytest.approx(0.01 * 250_000 ** (-3 / 5), rel=1e-15)
+    assert sizes.alpha(250_000) == pytest.approx(0.0079370, abs=5e-8)
+    np.testing.assert_array_equal(StepSizes(first=5).indices(2), [5, 6])
 
 
-def test_a_problem_without_quadratic_terms_runs():
-    Q, a, _ = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
-    flat = Problem((1, 1), [-9, -9], [9, 9], [0, 4], [0 * Q], [a + 1.0], [-2.0])
-    fast, slow = both_ways(flat, output_draws(flat, NoiseScales(1.0, [1, 1])), ())
-    assert gap(fast, slow) < 1e-12
-    assert sparse_rows(flat).value.size == 0
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"steps": 0}, ValueError, "'steps' parameter of simulate"),
-        ({"radius": 0.0}, ValueError, "'radius'"),
-        ({"rng": 3}, TypeError, "'rng' parameter of simulate"),
-        ({"sizes": 3}, TypeError, "'sizes'"),
-        ({"noise": "half"}, ValueError, "'shape'"),
-        ({"x0": np.full(16, 11.0)}, ValueError, "in the box"),
-        ({"mu0": np.full(4, 99.0)}, ValueError, "'mu0'"),
-        ({"record": [3, 2]}, ValueError, "ascending"),
-        ({"record": [0.5]}, ValueError, "integers"),
-        ({"record": [0, 99]}, ValueError, "between 0 and 10"),
-        ({"lies": [3]}, TypeError, "'lies'"),
-        ({"lies": [Lie(8, [1, 1])]}, ValueError, "'agent'"),
-        ({"lies": [Lie(0, [1, 1, 1])]}, ValueError, "2 coordinates for agent 0"),
-        ({"scales": 3.0}, TypeError, "'scales'"),
-        ({"scales": NoiseScales(1.0, [1.0])}, ValueError, "for 8 agents"),
-    ],
-)
-def test_bad_arguments_get_one_sentence(change, error, words):
-    good = {"scales": table_one(), "steps": 10, "radius": R, "rng": stream(1)}
-    scales = (good | change).pop("scales")
-    rest = {k: v for k, v in (good | change).items() if k != "scales"}
-    with pytest.raises(error, match=words):
-        simulate(hale_egerstedt(), scales, **rest)
-
-
-def test_bad_lies_are_refused():
-    with pytest.raises(ValueError, match="'budget' parameter of Lie"):
-        Lie(0, [1, 1], budget=-1.0)
-    with pytest.raises(ValueError, match="'weight' parameter of Pretence"):
-        Pretence(0, [1, 1], weight=-1.0)
-    with pytest.raises(ValueError, match="'agent' parameter of Lie"):
-        Lie(-1, [1, 1])
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Lie(0, [1, 1]).agent = 3
-    with pytest.raises(ValueError, match="'streams'"):
-        simulate_pairs(hale_egerstedt(), None, streams=[], steps=1, radius=R)
-    with pytest.raises(ValueError, match="'streams'"):
-        simulate_perturbed(hale_egerstedt(), scale=1.0, streams=[], steps=1, radius=R)
-
-
-def test_the_liar_s_slice_is_the_only_one_that_differs_at_first():
-    problem = hale_egerstedt()
-    told = replicas(problem, [Lie(5, [10, 10])], np.zeros(16))
-    assert np.flatnonzero(told.kind[1]).tolist() == [5]
-    assert np.all(told.shown[1, agent(problem, 5)] == 10.0)
-
-
-def test_the_kernels_projection_of_huge_entries():
-    """Sums of huge entries lose the radius: the multipliers left M unseen."""
-    v = np.array([1e17, 1.0, -3.0])
-    assert _onto_multipliers(v, 3.0)
-    assert v.tolist() == [3.0, 0.0, 0.0]
-
-
-def random_case(number: int) -> dict[str, object]:
-    """Return a small random instance with every kind of row, noise and lie."""
-    random = stream(number, "random case")
-    dims = tuple(int(size) for size in random.integers(1, 4, random.integers(1, 5)))
-    n, m, agents = sum(dims), int(random.integers(1, 4)), len(dims)
-    Q, a = np.zeros((m, n, n)), np.zeros((m, n))
-    for j in range(m):
-        touched = random.choice(n, size=random.integers(0, n + 1), replace=False)
-        root = np.zeros((n, n))
-        root[:, touched] = random.normal(size=(n, touched.size))
-        Q[j], a[j] = root.T @ root / n, random.normal(size=n) * random.integers(0, 2, n)
-    lower, upper = -random.uniform(0, 2, n), random.uniform(0, 2, n)
-    pinned = random.random(n) < 0.15
-    upper[pinned] = lower[pinned]
-    targets, c = 3 * random.normal(size=n), random.normal(size=m)
-    weights = random.choice([0.0, 1.0, 2.5], size=agents)
-    problem = Problem(dims, lower, upper, targets, Q, a, c, weights)
-    scales = NoiseScales(2.0, random.choice([0.0, 0.5, 3.0], size=agents))
-    draws = (
-        output_draws(problem, None),
-        output_draws(problem, scales, "full"),
-        output_draws(problem, scales, "structural"),
-        report_draws(problem, scale=1.3),
-    )[number % 4]
-    i = int(random.integers(agents))
-    made_up = 2 * random.normal(size=(2, dims[i]))
-    budget = (np.inf, 0.0, 1.0, 7.0)[number // 4 % 4]
-    mu0 = random.uniform(0, 1, m)
-    return {
-        "problem": problem,
-        "draws": draws,
-        "lies": [
-            Lie(i, made_up[0], budget=budget),
-            Pretence(i, made_up[1], weight=float(number % 3), budget=budget),
-        ],
-        "x0": random.uniform(lower, upper),
-        "mu0": mu0,
-        "radius": float(mu0.sum()) + (1e-9, 1.0, 100.0)[number % 3],
-        "sizes": StepSizes(gamma_bar=0.3, first=1 + number % 5),
-        "record": np.unique(random.integers(0, 41, size=5)),
-    }
-
-
-def test_the_loop_is_the_reference_on_random_problems() -> None:
-    for number in range(48):
-        case = random_case(number)
-        problem, draws, lies = (case.pop(key) for key in ("problem", "draws", "lies"))
-        fast = run_draws(
-            problem, draws, steps=40, rng=stream(number, "x"), lies=lies, **case
-        )
-        told = replicas(problem, lies, case["x0"])
-        slow = simulate_reference(problem, draws, told, rng=stream(number, "x"), **case)
-        for name in ("x", "mu", "deviation"):
-            ours, theirs = getattr(fast, name), getattr(slow, name)
-            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
-        np.testing.assert_array_equal(fast.hits, slow.hits)
-
-
-def test_memory_does_not_grow_with_the_steps() -> None:
-    peaks = []
-    for steps in (1000, 200_000):
-        tracemalloc.start()
-        simulate(
-            PROBLEM, None, steps=steps, radius=1.0, rng=stream(1, "x"), record=[steps]
-        )
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] < 1.5 * peaks[0]
-
-
-def test_noise_of_another_problem_never_reaches_the_loop() -> None:
-    # The loop trusts its indices: these would have read and written beyond its arrays.
-    draws = output_draws(PROBLEM, table_one(), "structural")
-    rest = {"steps": 1, "radius": 1.0, "rng": stream(1, "x")}
-    for name, bad in [
-        ("coordinate", draws.coordinate + 10),
-        ("constraint", draws.constraint - 1),
-        ("coordinate", draws.coordinate[:-1]),
-        ("coordinate", draws.coordinate * 0),
-        ("coordinate", draws.coordinate.astype(float)),
-        ("scale", -draws.scale),
-        ("g", draws.g[:-1]),
-        ("reports", np.ones(3)),
-        ("bias", np.full(4, np.nan)),
-    ]:
-        with pytest.raises((TypeError, ValueError), match=r"'draws.* must "):
-            run_draws(PROBLEM, draws._replace(**{name: bad}), **rest)
-    full = output_draws(PROBLEM, table_one())
-    turned = full._replace(
-        scale=full.scale[::-1],
-        constraint=full.constraint[::-1],
-        coordinate=full.coordinate[::-1],
-    )
-    with pytest.raises(ValueError, match="row by row if they are all"):
-        run_draws(PROBLEM, turned, **rest)
-
-
-def test_fractions_and_integers_are_step_sizes_too() -> None:
+def test_fractions_and_integers_are_step_sizes_too():
     # They reached the compiled loop as they were, which could not be compiled.
-    plain = StepSizes(gamma_bar=1.0, alpha_bar=0.5, c1=1 / 3, c2=3 / 5, first=2)
     exact = StepSizes(1, Fraction(1, 2), Fraction(1, 3), Fraction(3, 5), np.int32(2))
     runs = [
-        simulate(PROBLEM, None, steps=5, radius=9.0, rng=stream(1, "x"), sizes=sizes)
-        for sizes in (plain, exact)
+        simulate(experiment_plan(record=[5], sizes=sizes), stream(1))
+        for sizes in (StepSizes(1.0, 0.5, 1 / 3, 3 / 5, 2), exact)
     ]
     np.testing.assert_array_equal(runs[0].x, runs[1].x)
 
 
-def test_huge_numbers_are_refused_and_not_run_to_nan() -> None:
-    # Noise of scale 1e308 used to come back as NaN, without a word.
-    with pytest.raises(ValueError, match=r"'b' parameter of NoiseScales .* 1e.60"):
-        NoiseScales(1e308, np.full(8, 1e308))
-    with pytest.raises(ValueError, match=r"'report' parameter of Lie .* 1e.60"):
-        Lie(5, [1e300, 0.0])
-    edge = NoiseScales(1e60, np.full(8, 1e60))
-    run = simulate(PROBLEM, edge, steps=50, radius=1e60, rng=stream(1, "x"))
-    assert np.all(np.isfinite(run.x))
-    assert np.all(np.isfinite(run.mu))
-
-
-def test_the_scale_on_reports_is_spent_on_the_whole_radius() -> None:
-    # Loss of one Laplace release of a report that changes by B: B over the scale.
-    b = report_scale(adjacency=trajectory_adjacency(3.0), epsilon=0.3)
-    assert 0.3 * (1 - 1e-12) < 3.0 / b <= 0.3
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        (StepSizes, {"gamma_bar": 0.0}, "'gamma_bar' .* positive"),
+        (StepSizes, {"c1": 0.6}, r"'c1' .* less than 'c2', 0.6 \(Theorem 1\)"),
+        (StepSizes, {"c1": 0.4}, r"'c2' .* less than 1 - 'c1', 0.6 \(Theorem 1\)"),
+        (StepSizes, {"first": 0}, "'first' .* >= 1"),
+        (experiment_plan, {"radius": 0.0}, "'radius' .* positive"),
+        (experiment_plan, {"shape": "half"}, "'shape' .* 'full', 'structural'"),
+        (experiment_plan, {"report_scale": -1.0}, "'report_scale' .* non-negative"),
+        (experiment_plan, {"x0": np.full(16, 11.0)}, "'x0' .* in the box"),
+        (experiment_plan, {"mu0": np.full(4, 99.0)}, "'mu0' .* sum <= 138"),
+        (experiment_plan, {"mu0": -np.ones(4)}, "'mu0' .* non-negative"),
+        (experiment_plan, {"record": [3, 2]}, "'record' .* ascending"),
+        (experiment_plan, {"record": []}, "'record' .* ascending"),
+        # These would have read and written beyond the loop's arrays.
+        (experiment_plan, {"lies": [Lie(8, [1, 1])]}, "'agent' .* between 0 and 7"),
+        (experiment_plan, {"lies": [Lie(0, [1, 1, 1])]}, "2 coordinates for agent 0"),
+        (experiment_plan, {"scales": NoiseScales(1.0, [1.0])}, "for 8 agents"),
+        (Lie, {"agent": 0, "report": [1, 1], "budget": -1.0}, "'budget'"),
+        (Lie, {"agent": -1, "report": [1, 1]}, "'agent' .* >= 0"),
+        (Lie, {"agent": 0, "report": [1e300, 0]}, "'report' .* at most 1e.60"),
+        (Pretence, {"agent": 0, "target": [1, 1], "weight": -1.0}, "'weight'"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_in_one_sentence(kind, change, words):
+    with pytest.raises(ValueError, match=words):
+        kind(**change)
