@@ -12,19 +12,20 @@ from scipy import stats
 
 from dplib.rng import stream
 from dplib.truthful import kernel
-from dplib.truthful.algorithm import StepSizes, record_steps
+from dplib.truthful.algorithm import (
+    Plan,
+    Simulation,
+    StepSizes,
+    noise_draws,
+    record_steps,
+    simulate,
+    simulate_pairs,
+)
 from dplib.truthful.kernel import PRETENCE, project_multipliers
 from dplib.truthful.noise import NoiseScales, table_one
 from dplib.truthful.paper import experiment_plan, hale_egerstedt, optimum
 from dplib.truthful.problem import Problem, agent, constraints, jacobian
 from dplib.truthful.reports import Lie, Pretence, replicas
-from dplib.truthful.simulation import (
-    Plan,
-    Simulation,
-    noise_draws,
-    simulate,
-    simulate_pairs,
-)
 
 PROBLEM = hale_egerstedt()
 LIES = [
