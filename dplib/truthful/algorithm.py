@@ -55,7 +55,6 @@ __all__ = [
     "Plan",
     "Simulation",
     "StepSizes",
-    "noise_draws",
     "record_steps",
     "simulate",
     "simulate_pairs",
@@ -273,18 +272,8 @@ def _sparse_rows(problem: Problem) -> Rows:
     )
 
 
-def noise_draws(plan: Plan) -> Draws:
-    """Return where the plan adds noise, and how much.
-
-    Examples
-    --------
-    >>> from dplib.truthful.noise import table_one
-    >>> from dplib.truthful.paper import hale_egerstedt
-    >>> plan = Plan(hale_egerstedt(), radius=138.8, record=[1], scales=table_one(),
-    ...             shape="structural")
-    >>> noise_draws(plan).g, noise_draws(plan).scale[:3]
-    (array([327.69, 327.69, 327.69, 327.69]), array([10.92, 10.92,  5.46]))
-    """
+def _noise_draws(plan: Plan) -> Draws:
+    """Return where the plan adds noise, and how much."""
     problem, b = plan.problem, plan.report_scale
     on_g, per_coordinate = np.empty(0), np.zeros(problem.n_states)
     support = np.zeros((problem.n_constraints, problem.n_states), dtype=bool)
@@ -344,7 +333,7 @@ def simulate_pairs(plan: Plan, streams: Iterable[np.random.Generator]) -> Simula
     mu = np.empty((*shape, problem.n_constraints))
     deviation = np.empty(shape)
     hits = np.empty(shape[:2], dtype=np.int64)
-    rows, draws = _sparse_rows(problem), noise_draws(plan)
+    rows, draws = _sparse_rows(problem), _noise_draws(plan)
     step_sizes = (
         float(sizes.gamma_bar),
         float(sizes.c2),

@@ -16,7 +16,7 @@ from dplib.truthful.algorithm import (
     Plan,
     Simulation,
     StepSizes,
-    noise_draws,
+    _noise_draws,
     record_steps,
     simulate,
     simulate_pairs,
@@ -79,7 +79,7 @@ def onto_ball(v, radius):
 def reference(plan, rng, draws=None):
     """Algorithm 2 with dense matrices and nothing clever."""
     problem, sizes = plan.problem, plan.sizes
-    draws = noise_draws(plan) if draws is None else draws
+    draws = _noise_draws(plan) if draws is None else draws
     liars = replicas(problem, plan.lies, plan.x0)
     count, m, n = len(liars.kind), problem.n_constraints, problem.n_states
     split = np.cumsum([draws.reports.size, draws.g.size])
@@ -242,7 +242,7 @@ def test_the_loop_is_the_reference_on_random_problems(number):
 )
 def test_the_comparison_notices_broken_noise(broken):
     plan = paper_plan(shape="structural", lies=LIES[:1])
-    slow = reference(plan, stream(3), broken(noise_draws(plan)))
+    slow = reference(plan, stream(3), broken(_noise_draws(plan)))
     assert gap(simulate(plan, stream(3)), slow) > 1e-3
 
 
@@ -510,7 +510,7 @@ def test_noise_reaches_g_and_the_messages_at_their_scales():
 
 
 def bias(scale):
-    return noise_draws(experiment_plan(scales=None, report_scale=scale)).bias
+    return _noise_draws(experiment_plan(scales=None, report_scale=scale)).bias
 
 
 @pytest.mark.slow
