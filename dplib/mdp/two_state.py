@@ -17,22 +17,7 @@ __all__ = ["two_state"]
 
 
 def two_state(p: float) -> NDArray[np.float64]:
-    """Return the transitions of the two-state agent.
-
-    Parameters
-    ----------
-    p : float
-        Probability that an action does what is meant, between 0 and 1.
-
-    Returns
-    -------
-    numpy.ndarray, shape (2, 2, 2)
-        Probability of s' after action a in state s, at ``[s, a, s']``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If p is not a probability.
+    """Return the transitions of the two-state agent, at ``[s, a, s']``.
 
     Examples
     --------
@@ -43,8 +28,6 @@ def two_state(p: float) -> NDArray[np.float64]:
            [[0.25, 0.75],
             [0.75, 0.25]]])
     """
-    keep = check.probability("p", p, "two_state")
-    change = 1.0 - keep
-    return np.array(
-        [[[keep, change], [change, keep]], [[change, keep], [keep, change]]]
-    )
+    p = check.probability("p", p, "two_state")
+    q = 1.0 - p
+    return np.array([[[p, q], [q, p]], [[q, p], [p, q]]])
