@@ -58,7 +58,7 @@ from dplib.truthful.problem import (
     lagrangian_hessian,
 )
 
-__all__ = ["certify", "forces", "polish", "residual", "smallest_singular_value"]
+__all__ = ["certify", "polish", "residual", "smallest_singular_value"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -69,7 +69,7 @@ TINY = float(np.finfo(np.float64).tiny)
 UNCERTAIN = "The saddle point cannot be certified: "
 
 
-def forces(
+def _forces(
     problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
@@ -94,7 +94,7 @@ def residual(
     >>> residual(problem, problem.targets, np.zeros(4))
     1069.0
     """
-    in_x, in_mu = forces(problem, x, mu, alpha)
+    in_x, in_mu = _forces(problem, x, mu, alpha)
     states = x - np.clip(x - in_x, problem.lower, problem.upper)
     duals = mu - np.maximum(mu + in_mu, 0.0)
     return float(max(np.abs(states).max(), np.abs(duals).max()))
@@ -107,7 +107,7 @@ def _split(
 
     The projections of the equations decide; a tie is held, or inactive.
     """
-    in_x, in_mu = forces(problem, x, mu, alpha)
+    in_x, in_mu = _forces(problem, x, mu, alpha)
     at_lower = x - in_x <= problem.lower + TIE
     at_upper = (x - in_x >= problem.upper - TIE) & ~at_lower
     return mu + in_mu > TIE, at_lower, at_upper
@@ -131,7 +131,7 @@ def _kkt_matrix(
 def _rounding(
     problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Bound the rounding error of `forces`: (terms + 8) u times the sizes summed.
+    """Bound the rounding error of `_forces`: (terms + 8) u times the sizes summed.
 
     The smallest normal float is added for what the products lose to underflow.
     """
@@ -191,7 +191,7 @@ def polish(
         last, kept = now, (x, mu)
         slack_x, slack_mu = _rounding(problem, x, mu, alpha)
         enough = max(tolerance, slack_x.max(), slack_mu.max())
-        in_x, in_mu = forces(problem, x, mu, alpha)
+        in_x, in_mu = _forces(problem, x, mu, alpha)
         matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
         try:
             move = np.linalg.solve(matrix, -np.concatenate((in_x[free], in_mu[active])))
@@ -282,7 +282,7 @@ def certify(
             UNCERTAIN + "a held coordinate is off its bound, or an inactive "
             "constraint has a multiplier."
         )
-    in_x, in_mu = forces(problem, x, mu, alpha)
+    in_x, in_mu = _forces(problem, x, mu, alpha)
     slack_x, slack_mu = _rounding(problem, x, mu, alpha)
     inexact = np.concatenate(
         (np.abs(in_x[free]) + slack_x[free], np.abs(in_mu[active]) + slack_mu[active])
