@@ -27,11 +27,11 @@ import time
 import numpy as np
 
 from dplib.rng import stream
+from dplib.truthful.algorithm import Plan, simulate
 from dplib.truthful.kernel import project_multipliers
 from dplib.truthful.noise import table_one
 from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.reports import Lie
-from dplib.truthful.simulation import Plan, simulate
 
 RADIUS = 416.5 / 3
 LIAR, TOLD = 5, np.array([10.0, 10.0])

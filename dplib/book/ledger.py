@@ -38,7 +38,6 @@ __all__ = [
     "Scalar",
     "Verdict",
     "book_root",
-    "decimal",
     "half_unit",
     "load_all",
     "load_chapter",
@@ -244,22 +243,10 @@ def half_unit(text: str) -> float:
     >>> half_unit("0.10"), half_unit("250000"), half_unit("1.5e-3")
     (0.005, 0.5, 5e-05)
     """
-    exponent = decimal(text).as_tuple().exponent
-    assert isinstance(exponent, int)  # not NaN, as decimal has made sure
-    return float(Decimal(5).scaleb(exponent - 1))
-
-
-def decimal(text: str) -> Decimal:
-    """Return a printed number as the decimal that it is.
-
-    Examples
-    --------
-    >>> decimal("0.10")
-    Decimal('0.10')
-    """
     if not re.fullmatch(_PRINTED, text):
-        check.fail("text", "decimal", "a decimal number as text", text)
-    return Decimal(text)
+        check.fail("text", "half_unit", "a decimal number as text", text)
+    exponent = int(Decimal(text).as_tuple().exponent)
+    return float(Decimal(5).scaleb(exponent - 1))
 
 
 def book_root() -> Path:

@@ -354,13 +354,12 @@ def status(definition: Definition, *, root: Path | None = None) -> str:
 # -- agreement -------------------------------------------------------------
 
 
-def _relative(have: str, want: str) -> float:
-    """Return the relative difference of two cells, 0 for equal ones."""
+def _near(one: str, other: str, tolerance: float) -> bool:
+    """Return whether two cells are numbers that agree to a relative tolerance."""
     try:
-        one, other = float(have), float(want)
+        return math.isclose(float(one), float(other), rel_tol=tolerance)
     except ValueError:
-        return math.inf
-    return 0.0 if one == other else abs(one - other) / max(abs(one), abs(other))
+        return False
 
 
 def difference(
@@ -394,7 +393,7 @@ def difference(
             for name, one, other in zip(
                 definition.columns, _texts(have)[width:], want[width:], strict=True
             ):
-                near = rule == "relative" and _relative(one, other) <= tolerance
+                near = rule == "relative" and _near(one, other, tolerance)
                 if one != other and not near:
                     return f"task {task}, {name}: {one}, stored {other}"
     return ""

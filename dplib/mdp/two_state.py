@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check
-
 __all__ = ["two_state"]
 
 
@@ -28,6 +26,5 @@ def two_state(p: float) -> NDArray[np.float64]:
            [[0.25, 0.75],
             [0.75, 0.25]]])
     """
-    p = check.probability("p", p, "two_state")
     q = 1.0 - p
     return np.array([[[p, q], [q, p]], [[q, p], [p, q]]])

@@ -10,8 +10,8 @@ and from 1 in the paper: agent 6 of the paper is index 5.
 - `constants`: Lipschitz constants, `influence`, and the `multiplier_radius` of Lemma 1.
 - `saddle`: the `saddle_point` of Eq. (1) with a proven error bound, `find_slater_point`
   of Assumption 2; `kkt`: Newton's method (`polish`) and the proof (`certify`).
-- `algorithm`: the `StepSizes` of Theorem 1. `simulation`: Algorithms 1 and 2, a `Plan`
-  to `simulate`; `reports`: who lies in it, `Lie` and `Pretence`; `kernel`: the compiled
+- `algorithm`: Algorithms 1 and 2, a `Plan` to `simulate`, with the `StepSizes` of
+  Theorem 1; `reports`: who lies in it, `Lie` and `Pretence`; `kernel`: the compiled
   loop.
 - `noise`: Lemmas 5 and 6, `calibrated` scales, `table_one`. `joint_privacy`: Theorem 2
   composed, `joint_epsilons`. `released`: what one release gives away,

@@ -53,37 +53,37 @@ def _fields(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
     }
 
 
-NUMBER = {"type": "number", "must": "a number"}
-NUMBERS = _list(NUMBER, "a list of numbers")
-TWO = {"minItems": 2, "maxItems": 2}
-WORD = {"type": "string", "pattern": r"^\S(.*\S)?$", "must": "a word"}
-AGENT = _fields(
+_NUMBER = {"type": "number", "must": "a number"}
+_NUMBERS = _list(_NUMBER, "a list of numbers")
+_TWO = {"minItems": 2, "maxItems": 2}
+_WORD = {"type": "string", "pattern": r"^\S(.*\S)?$", "must": "a word"}
+_AGENT = _fields(
     {
-        "name": WORD,
+        "name": _WORD,
         "box": _list(
-            _list(NUMBER, "an interval [low, high]", **TWO),
+            _list(_NUMBER, "an interval [low, high]", **_TWO),
             "a list of [low, high], one a coordinate",
         ),
-        "target": NUMBERS,
+        "target": _NUMBERS,
     },
-    weight=NUMBER | {"minimum": 0, "must": "a number, 0 or greater"},
+    weight=_NUMBER | {"minimum": 0, "must": "a number, 0 or greater"},
 )
-PAIRS = _fields(
+_PAIRS = _fields(
     {
-        "pairs": _list(_list(WORD, "a pair of names", **TWO), "a list of pairs"),
-        "limit": NUMBER
+        "pairs": _list(_list(_WORD, "a pair of names", **_TWO), "a list of pairs"),
+        "limit": _NUMBER
         | {
             "exclusiveMinimum": 0,
             "must": "a number above 0 (at 0 no Slater point exists)",
         },
     }
 )
-MATRIX = _fields({"Q": _list(NUMBERS, "a list of rows"), "a": NUMBERS, "c": NUMBER})
-SCHEMA = _fields(
+_MATRIX = _fields({"Q": _list(_NUMBERS, "a list of rows"), "a": _NUMBERS, "c": _NUMBER})
+_SCHEMA = _fields(
     {
-        "agents": _list(AGENT, "a list of agents"),
+        "agents": _list(_AGENT, "a list of agents"),
         "constraints": _list(
-            {"if": {"required": ["pairs"]}, "then": PAIRS, "else": MATRIX},
+            {"if": {"required": ["pairs"]}, "then": _PAIRS, "else": _MATRIX},
             "a list of constraints",
         ),
     }
@@ -144,7 +144,7 @@ def read_team(path: str | Path) -> Team:
         Slater point, or none is found.
     """
     path = Path(path)
-    held = load(path, SCHEMA)
+    held = load(path, _SCHEMA)
     agents = held["agents"]
     names = [one["name"] for one in agents]
     dims = [len(one["box"]) for one in agents]

@@ -1,6 +1,6 @@
 r"""The compiled loop of Algorithm 2: several runs side by side on the same noise.
 
-Hale & Egerstedt (arXiv 1509.08161), Algorithm 2. `dplib.truthful.simulation` is the
+Hale & Egerstedt (arXiv 1509.08161), Algorithm 2. `dplib.truthful.algorithm` is the
 way in, and says what the arrays mean. It is tested against the same computation in
 plain numpy, and by the notebooks against the algorithm as printed.
 

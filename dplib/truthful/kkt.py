@@ -45,6 +45,8 @@ as long as :math:`q(\rho + \delta) \le \sigma/2`. That is added to :math:`\rho`.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +60,7 @@ from dplib.truthful.problem import (
     lagrangian_hessian,
 )
 
-__all__ = ["certify", "forces", "polish", "residual", "smallest_singular_value"]
+__all__ = ["certify", "polish", "residual", "smallest_singular_value"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -69,14 +71,65 @@ TINY = float(np.finfo(np.float64).tiny)
 UNCERTAIN = "The saddle point cannot be certified: "
 
 
-def forces(
-    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
-    return (
-        lagrangian_gradient(problem, x, mu) + alpha * x,
-        constraints(problem, x) - alpha * mu,
-    )
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A pair (x, mu), and what the equations say there."""
+
+    problem: Problem
+    x: FloatArray
+    mu: FloatArray
+    alpha: float
+
+    @cached_property
+    def forces(self) -> tuple[FloatArray, FloatArray]:
+        """Gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
+        return (
+            lagrangian_gradient(self.problem, self.x, self.mu) + self.alpha * self.x,
+            constraints(self.problem, self.x) - self.alpha * self.mu,
+        )
+
+    @property
+    def residual(self) -> float:
+        """Largest entry of the difference of the two sides."""
+        in_x, in_mu = self.forces
+        lower, upper = self.problem.lower, self.problem.upper
+        states = self.x - np.clip(self.x - in_x, lower, upper)
+        duals = self.mu - np.maximum(self.mu + in_mu, 0.0)
+        return float(max(np.abs(states).max(), np.abs(duals).max()))
+
+    def split(self) -> tuple[BoolArray, BoolArray, BoolArray]:
+        """Read off which constraints are active, which lower and upper bounds hold.
+
+        The projections of the equations decide; a tie is held, or inactive.
+        """
+        in_x, in_mu = self.forces
+        at_lower = self.x - in_x <= self.problem.lower + TIE
+        at_upper = (self.x - in_x >= self.problem.upper - TIE) & ~at_lower
+        return self.mu + in_mu > TIE, at_lower, at_upper
+
+    def rounding(self) -> tuple[FloatArray, FloatArray]:
+        """Bound the rounding error of `forces`: (terms + 8) u times the sizes summed.
+
+        The smallest normal float is added for what the products lose to underflow.
+        """
+        problem, alpha = self.problem, self.alpha
+        n, m = problem.n_states, problem.n_constraints
+        size_x, size_mu = np.abs(self.x), np.abs(self.mu)
+        a, c = np.abs(problem.a), np.abs(problem.c)
+        slopes = np.abs(problem.Q) @ size_x + a
+        in_x = problem.coordinate_weights * (size_x + np.abs(problem.targets))
+        in_x = in_x + size_mu @ slopes + alpha * size_x
+        in_mu = (slopes + a) @ size_x + c + alpha * size_mu
+        unit = 0.5 * np.finfo(np.float64).eps
+        return (n + m + 8) * unit * in_x + TINY, (2 * n + 8) * unit * in_mu + TINY
+
+    def derivative(self, free: BoolArray, active: BoolArray) -> FloatArray:
+        """Return the derivative G' of the equations on free and active unknowns."""
+        hessian = lagrangian_hessian(self.problem, self.mu)
+        hessian = hessian + self.alpha * np.eye(self.problem.n_states)
+        rows = jacobian(self.problem, self.x)[active][:, free]
+        corner = -self.alpha * np.eye(int(active.sum()))
+        return np.block([[hessian[np.ix_(free, free)], rows.T], [rows, corner]])
 
 
 def residual(
@@ -94,55 +147,7 @@ def residual(
     >>> residual(problem, problem.targets, np.zeros(4))
     1069.0
     """
-    in_x, in_mu = forces(problem, x, mu, alpha)
-    states = x - np.clip(x - in_x, problem.lower, problem.upper)
-    duals = mu - np.maximum(mu + in_mu, 0.0)
-    return float(max(np.abs(states).max(), np.abs(duals).max()))
-
-
-def _split(
-    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
-) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Read off which constraints are active and which bounds hold.
-
-    The projections of the equations decide; a tie is held, or inactive.
-    """
-    in_x, in_mu = forces(problem, x, mu, alpha)
-    at_lower = x - in_x <= problem.lower + TIE
-    at_upper = (x - in_x >= problem.upper - TIE) & ~at_lower
-    return mu + in_mu > TIE, at_lower, at_upper
-
-
-def _kkt_matrix(
-    problem: Problem,
-    x: FloatArray,
-    mu: FloatArray,
-    alpha: float,
-    free: BoolArray,
-    active: BoolArray,
-) -> FloatArray:
-    """Return the derivative G' of the equations on free and active unknowns."""
-    hessian = lagrangian_hessian(problem, mu) + alpha * np.eye(problem.n_states)
-    rows = jacobian(problem, x)[active][:, free]
-    corner = -alpha * np.eye(int(active.sum()))
-    return np.block([[hessian[np.ix_(free, free)], rows.T], [rows, corner]])
-
-
-def _rounding(
-    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """Bound the rounding error of `forces`: (terms + 8) u times the sizes summed.
-
-    The smallest normal float is added for what the products lose to underflow.
-    """
-    n, m = problem.n_states, problem.n_constraints
-    size_x, size_mu = np.abs(x), np.abs(mu)
-    slopes = np.abs(problem.Q) @ size_x + np.abs(problem.a)
-    in_x = problem.coordinate_weights * (size_x + np.abs(problem.targets))
-    in_x = in_x + size_mu @ slopes + alpha * size_x
-    in_mu = (slopes + np.abs(problem.a)) @ size_x + np.abs(problem.c) + alpha * size_mu
-    unit = 0.5 * np.finfo(np.float64).eps
-    return (n + m + 8) * unit * in_x + TINY, (2 * n + 8) * unit * in_mu + TINY
+    return _Point(problem, x, mu, alpha).residual
 
 
 def polish(
@@ -180,21 +185,21 @@ def polish(
     last, kept, enough = np.inf, (x, mu), tolerance
     for iteration in range(100):
         # Held coordinates go to their bounds, inactive multipliers to zero.
-        active, at_lower, at_upper = _split(problem, x, mu, alpha)
+        active, at_lower, at_upper = _Point(problem, x, mu, alpha).split()
         free = ~(at_lower | at_upper)
         x = np.where(at_lower, problem.lower, np.where(at_upper, problem.upper, x))
         mu = np.where(active, mu, 0.0)
-        now = residual(problem, x, mu, alpha=alpha)
+        here = _Point(problem, x, mu, alpha)
+        now = here.residual
         # Near rounding error a step no longer helps: keep the better of the two.
         if last <= enough and now >= last:
             return *kept, iteration - 1
         last, kept = now, (x, mu)
-        slack_x, slack_mu = _rounding(problem, x, mu, alpha)
-        enough = max(tolerance, slack_x.max(), slack_mu.max())
-        in_x, in_mu = forces(problem, x, mu, alpha)
-        matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
+        enough = max(tolerance, *(slack.max() for slack in here.rounding()))
+        in_x, in_mu = here.forces
+        force = np.concatenate((in_x[free], in_mu[active]))
         try:
-            move = np.linalg.solve(matrix, -np.concatenate((in_x[free], in_mu[active])))
+            move = np.linalg.solve(here.derivative(free, active), -force)
         except np.linalg.LinAlgError as error:
             raise RuntimeError(
                 f"Newton's method stopped at a residual of {last:.3g}: the saddle-"
@@ -274,7 +279,8 @@ def certify(
         point too far off, a tie that an agent without weight makes undecidable, or
         numbers so small that they underflow.
     """
-    active, at_lower, at_upper = _split(problem, x, mu, alpha)
+    here = _Point(problem, x, mu, alpha)
+    active, at_lower, at_upper = here.split()
     free = ~(at_lower | at_upper)
     held = np.where(at_lower, problem.lower, problem.upper)
     if np.any((x != held) & ~free) or np.any(mu[~active] != 0.0):
@@ -282,19 +288,17 @@ def certify(
             UNCERTAIN + "a held coordinate is off its bound, or an inactive "
             "constraint has a multiplier."
         )
-    in_x, in_mu = forces(problem, x, mu, alpha)
-    slack_x, slack_mu = _rounding(problem, x, mu, alpha)
+    (in_x, in_mu), (slack_x, slack_mu) = here.forces, here.rounding()
     inexact = np.concatenate(
         (np.abs(in_x[free]) + slack_x[free], np.abs(in_mu[active]) + slack_mu[active])
     )
     # hypot scales before it squares: squares of numbers below 1e-162 are zero.
     q = math.hypot(*np.linalg.norm(problem.Q, ord=2, axis=(1, 2)))
     omega = math.sqrt(2.0) * q
-    matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
-    rho = _distance_of_zero(matrix, inexact, omega)
+    rho = _distance_of_zero(here.derivative(free, active), inexact, omega)
     # Over the ball no inequality may change sign. A force is linear plus at most
     # omega rho^2 / 2; g_j and its gradient likewise.
-    whole = _kkt_matrix(problem, x, mu, alpha, np.ones_like(free), np.ones_like(active))
+    whole = here.derivative(np.ones_like(free), np.ones_like(active))
     steep = float(np.linalg.norm(whole, ord=2))
     pinned = problem.lower == problem.upper
     inward = np.where(at_lower, in_x, -in_x)

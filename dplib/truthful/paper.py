@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplib.truthful.algorithm import Plan, Simulation
 from dplib.truthful.constants import multiplier_radius
 from dplib.truthful.noise import table_one
 from dplib.truthful.problem import Problem, agent_objectives, pairwise_constraint
 from dplib.truthful.reports import Lie
 from dplib.truthful.saddle import SaddlePoint, saddle_point
-from dplib.truthful.simulation import Plan, Simulation
 
 __all__ = [
     "LIAR",
@@ -108,7 +108,7 @@ def errors(run: Simulation) -> tuple[FloatArray, FloatArray]:
     Examples
     --------
     >>> from dplib.rng import stream
-    >>> from dplib.truthful.simulation import simulate
+    >>> from dplib.truthful.algorithm import simulate
     >>> start = simulate(experiment_plan(record=[0]), stream(1))
     >>> [error.round(4) for error in errors(start)]
     [array([[9.5646]]), array([[4.4038]])]

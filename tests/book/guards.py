@@ -232,15 +232,11 @@ def images(source: Path) -> list[str]:
 
 def verdicts(source: Path) -> list[str]:
     """Ledger and stored claims agree: each claim checked once, words and all."""
-    name = notebooks.name_of(source)
-    chapter = name.split("/")[0]
-    book = ledger.load_chapter(root_of(source) / "book" / "claims" / f"{chapter}.yml")
-    wanted = {claim.id: claim for claim in book.of_notebook(name)}
-    notebook = stored(source)
+    name, notebook = notebooks.name_of(source), stored(source)
+    path = root_of(source) / "book" / "claims" / f"{source.parent.name}.yml"
+    wanted = {claim.id: claim for claim in ledger.load_chapter(path).of_notebook(name)}
     seen: list[str] = []
-    problems = []
-    if not wanted:
-        problems.append("the ledger assigns no claim to the notebook")
+    problems = [] if wanted else ["the ledger assigns no claim to the notebook"]
     for cell, output in _outputs(notebook):
         found = output.get("data", {}).get(claims.MIME_TYPE)
         if found is None:
@@ -252,16 +248,14 @@ def verdicts(source: Path) -> list[str]:
                 f"{found['id']}: not a claim of this notebook in the ledger"
             )
             continue
-        if found["verdict"] != claim.verdict:
-            problems.append(
-                f"{claim.id}: stored verdict '{found['verdict']}', "
-                f"the ledger says '{claim.verdict}'"
-            )
-        for part in ("where", "kind", "level", "says", "evidence"):
-            if found[part] != getattr(claim, part):
-                problems.append(f"{claim.id}: '{part}' is not the ledger's")
-        if tuple(found["printed"]) != claim.printed or found["at"] != dict(claim.at):
-            problems.append(f"{claim.id}: 'printed' or 'at' is not the ledger's")
+        says = {"printed": list(claim.printed), "at": dict(claim.at)}
+        for part in ("where", "kind", "level", "says", "evidence", "verdict"):
+            says[part] = getattr(claim, part)
+        problems += [
+            f"{claim.id}: '{part}' is not the ledger's"
+            for part, text in says.items()
+            if found[part] != text
+        ]
         low, high = found["interval"] or (None, None)
         if (low is not None and found["value"] < low) or (
             high is not None and found["value"] > high
@@ -269,11 +263,11 @@ def verdicts(source: Path) -> list[str]:
             problems.append(f"{claim.id}: its value lies outside its own interval")
         if claim.id not in cell.source:
             problems.append(f"{claim.id}: stored in a cell that does not check it")
-    for claim_id in wanted:
-        if seen.count(claim_id) != 1:
-            problems.append(
-                f"{claim_id}: checked {seen.count(claim_id)} times, not once"
-            )
+    problems += [
+        f"{claim_id}: checked {seen.count(claim_id)} times, not once"
+        for claim_id in wanted
+        if seen.count(claim_id) != 1
+    ]
     last = _code(notebook)[-1].source if _code(notebook) else ""
     if not re.search(r"\.table\(\)\s*$", last):
         problems.append("the last code cell does not end with the claim table")

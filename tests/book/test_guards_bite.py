@@ -242,11 +242,11 @@ CELLS = [
 CLAIMS = [
     (
         claim("verdict: reproduced", "verdict: not reproduced\n  tried: all"),
-        "stored verdict 'reproduced', the ledger says 'not reproduced'",
+        "'verdict' is not the ledger's",
     ),
     (claim("says: one half", "says: one third"), "'says' is not the ledger's"),
-    (claim('printed: "0.50"', 'printed: "0.51"'), "'printed' or 'at' is not"),
-    (claim("at: {n: 2}", "at: {n: 3}"), "'printed' or 'at' is not"),
+    (claim('printed: "0.50"', 'printed: "0.51"'), "'printed' is not the ledger's"),
+    (claim("at: {n: 2}", "at: {n: 3}"), "'at' is not the ledger's"),
     (claim("truthful.half", "truthful.third"), "not a claim of this notebook"),
     (
         claim("claims:\n", "claims:\n" + OTHER.replace(".half", ".more")),

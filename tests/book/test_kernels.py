@@ -130,9 +130,7 @@ def nobody() -> list[str]:
 
 @pytest.mark.slow
 def test_a_read_only_copy_without_a_home_folder(read_only: Path) -> None:
-    code = (
-        "import dplib.mdp.kernel, dplib.truthful.kernel, dplib.rewards.flight\n"
-    )
+    code = "import dplib.mdp.kernel, dplib.truthful.kernel, dplib.rewards.flight\n"
     code += f"from dplib.compiled import CACHE\nassert not CACHE\n{REFRESH}{COMPARE}"
     kept = ("PATH", "TMPDIR", "LANG")
     environment = {name: os.environ[name] for name in kept if name in os.environ}

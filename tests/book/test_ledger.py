@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplib.book import ledger
-from dplib.book.ledger import LedgerError, decimal, half_unit
+from dplib.book.ledger import LedgerError, half_unit
 
 PAPER = "paper: {key: nobody2020, title: A tiny paper, authors: N. Body}\n"
 
@@ -428,7 +428,6 @@ def test_what_is_no_printed_number(text) -> None:
 def test_half_unit_is_the_largest_error_of_rounding(number, places) -> None:
     exact = Decimal(number).scaleb(-places)
     text = f"{exact:.{places}f}"
-    assert decimal(text) == exact
     half = Decimal(str(half_unit(text)))
     assert half * 2 == Decimal(1).scaleb(-places)
     for part in ("-0.999999", "0.999999"):  # the text is that of all such numbers

@@ -56,7 +56,11 @@ def test_an_interval_moves_with_its_value():
 
 def test_a_number_lies_in_the_interval_that_is_shown():
     """120 % used to be shown for an interval from 123.4 % to 124.8 %."""
-    for value, low, high in ((124.1, 123.4, 124.8), (44.4, 42.3, 46.5), (0.1, 0, 9e9)):
+    for value, low, high in (
+        (124.1, 123.39, 124.82),
+        (44.4, 42.36, 46.51),
+        (1, 0, 9e9),
+    ):
         texts = Interval(value, low, high, 1e-6).text().replace("(", "").split()
         shown = [float(text.strip(")")) for text in (texts[0], texts[1], texts[3])]
         assert shown[1] <= shown[0] <= shown[2]

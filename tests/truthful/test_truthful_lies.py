@@ -7,7 +7,7 @@ import pytest
 
 from dplib.rng import stream
 from dplib.truthful import lies
-from dplib.truthful.algorithm import StepSizes
+from dplib.truthful.algorithm import Plan, StepSizes, simulate
 from dplib.truthful.constants import multiplier_radius
 from dplib.truthful.kkt import polish
 from dplib.truthful.lies import constant_lie, pinned
@@ -22,7 +22,6 @@ from dplib.truthful.problem import (
 )
 from dplib.truthful.reports import Lie
 from dplib.truthful.saddle import saddle_point
-from dplib.truthful.simulation import Plan, simulate
 
 BEST = [0.958475902617, -5.527939080918]
 

@@ -6,9 +6,8 @@ that of the multipliers. Five digits.
 
 from dplib.book.rounding import rounded
 from dplib.rng import stream
-from dplib.truthful.algorithm import record_steps
+from dplib.truthful.algorithm import record_steps, simulate
 from dplib.truthful.paper import errors, experiment_plan
-from dplib.truthful.simulation import simulate
 
 PARAMETERS = {"seed": 2026, "steps": 250_000, "runs": 300, "recorded": 50}
 AGREEMENT = {"rule": "relative", "tolerance": 1.0e-4}

@@ -14,7 +14,7 @@ import numpy as np
 
 from dplib.book.rounding import rounded
 from dplib.rng import stream
-from dplib.truthful.algorithm import StepSizes
+from dplib.truthful.algorithm import StepSizes, simulate
 from dplib.truthful.constants import multiplier_radius
 from dplib.truthful.noise import calibrated, table_one, trajectory_adjacency
 from dplib.truthful.paper import (
@@ -24,7 +24,6 @@ from dplib.truthful.paper import (
     hale_egerstedt,
     liar_costs,
 )
-from dplib.truthful.simulation import simulate
 
 PARAMETERS = {
     "seed": 2026,

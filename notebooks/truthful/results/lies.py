@@ -14,13 +14,13 @@ same gain for all other agents together.
 import numpy as np
 
 from dplib.rng import stream
+from dplib.truthful.algorithm import Plan, simulate
 from dplib.truthful.constants import multiplier_radius
 from dplib.truthful.lie_search import indifferent_report, opposite_corner
 from dplib.truthful.noise import calibrated, trajectory_adjacency
 from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import agent_objectives
 from dplib.truthful.reports import Lie, Pretence
-from dplib.truthful.simulation import Plan, simulate
 
 PARAMETERS = {
     "steps": 250_000,

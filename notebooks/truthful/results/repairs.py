@@ -17,6 +17,7 @@ import numpy as np
 from dplib.book.rounding import rounded
 from dplib.privacy.laplace import laplace_scale
 from dplib.rng import stream
+from dplib.truthful.algorithm import simulate
 from dplib.truthful.allocation import (
     noise_power_weights,
     optimal_allocation,
@@ -30,7 +31,6 @@ from dplib.truthful.paper import (
     hale_egerstedt,
     liar_costs,
 )
-from dplib.truthful.simulation import simulate
 
 PARAMETERS = {
     "seed": 2026,

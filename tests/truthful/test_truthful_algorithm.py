@@ -12,19 +12,20 @@ from scipy import stats
 
 from dplib.rng import stream
 from dplib.truthful import kernel
-from dplib.truthful.algorithm import StepSizes, record_steps
+from dplib.truthful.algorithm import (
+    Plan,
+    Simulation,
+    StepSizes,
+    _noise_draws,
+    record_steps,
+    simulate,
+    simulate_pairs,
+)
 from dplib.truthful.kernel import PRETENCE, project_multipliers
 from dplib.truthful.noise import NoiseScales, table_one
 from dplib.truthful.paper import experiment_plan, hale_egerstedt, optimum
 from dplib.truthful.problem import Problem, agent, constraints, jacobian
 from dplib.truthful.reports import Lie, Pretence, replicas
-from dplib.truthful.simulation import (
-    Plan,
-    Simulation,
-    noise_draws,
-    simulate,
-    simulate_pairs,
-)
 
 PROBLEM = hale_egerstedt()
 LIES = [
@@ -78,7 +79,7 @@ def onto_ball(v, radius):
 def reference(plan, rng, draws=None):
     """Algorithm 2 with dense matrices and nothing clever."""
     problem, sizes = plan.problem, plan.sizes
-    draws = noise_draws(plan) if draws is None else draws
+    draws = _noise_draws(plan) if draws is None else draws
     liars = replicas(problem, plan.lies, plan.x0)
     count, m, n = len(liars.kind), problem.n_constraints, problem.n_states
     split = np.cumsum([draws.reports.size, draws.g.size])
@@ -241,7 +242,7 @@ def test_the_loop_is_the_reference_on_random_problems(number):
 )
 def test_the_comparison_notices_broken_noise(broken):
     plan = paper_plan(shape="structural", lies=LIES[:1])
-    slow = reference(plan, stream(3), broken(noise_draws(plan)))
+    slow = reference(plan, stream(3), broken(_noise_draws(plan)))
     assert gap(simulate(plan, stream(3)), slow) > 1e-3
 
 
@@ -509,7 +510,7 @@ def test_noise_reaches_g_and_the_messages_at_their_scales():
 
 
 def bias(scale):
-    return noise_draws(experiment_plan(scales=None, report_scale=scale)).bias
+    return _noise_draws(experiment_plan(scales=None, report_scale=scale)).bias
 
 
 @pytest.mark.slow
