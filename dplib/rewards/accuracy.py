@@ -1,6 +1,7 @@
 r"""How wrong private rewards are: the largest error over all of them.
 
-Benvenuti et al., Section 4: Theorem 3, equation 4, Corollary 1; Appendices B and C.
+Benvenuti et al., Section 4: Theorem 3, Equation 4, Corollary 1, Figure 2; Appendices B
+and C.
 
 Model. With input perturbation every joint reward is off by the mean of N independent
 :math:`N(0, \sigma^2)`, so by a Gaussian of deviation :math:`\sigma / \sqrt N`. There
@@ -38,7 +39,7 @@ __all__ = [
 
 
 def accuracy_factor(*, n_agents: int, pairs: int) -> float:
-    """Return C of equation 4, the bound of Theorem 3 in units of sigma.
+    """Return C of Equation 4, the bound of Theorem 3 in units of sigma.
 
     Parameters
     ----------

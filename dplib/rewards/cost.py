@@ -1,6 +1,7 @@
 r"""What privacy costs: the true value of a policy that was made for noisy rewards.
 
-Benvenuti et al., Section 5 (cost of privacy) and Section 8 (in percent).
+Benvenuti et al., Section 5 (cost of privacy) and Section 8 (in percent; Figure 6
+and Figure 8).
 
 Model. :math:`\tilde\pi` is an optimal policy for the private joint reward
 :math:`r + \text{noise}`. It is followed in the true world, where it earns

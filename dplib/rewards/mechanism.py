@@ -1,6 +1,7 @@
 r"""The mechanisms that make a joint reward private, as the noise that they put on it.
 
-Benvenuti et al., Sections 3.2 and 3.3, Algorithms 1 and 2, Theorems 1 and 2, Table 1.
+Benvenuti et al., Section 3.2 (Algorithm 1, Theorem 1), Section 3.3 (Algorithm 2,
+Theorem 2), Figure 1, Table 1.
 
 Model. In every joint state J averages N rows of :math:`m_i` rewards into a row of m
 joint ones. A *mechanism* adds to that row Gaussian noise, independent from state to

@@ -1,6 +1,6 @@
 r"""Which rewards keep their places: goals that stay goals under noise.
 
-Benvenuti et al., Section 6: equations 5 and 6, Theorem 5; Appendix E.
+Benvenuti et al., Section 6: Equation 5, Equation 6, Theorem 5; Appendix E.
 
 Model. One agent's rewards, a vector R of K entries, get independent
 :math:`N(0, \sigma^2)` noise. :math:`B^p` is the event that its p largest entries are

@@ -62,7 +62,7 @@ def joint_reward(tables: Sequence[FloatArray]) -> FloatArray:
 
     References
     ----------
-    Benvenuti et al., Definition 2, equation 1 and Remark 2.
+    Benvenuti et al., Definition 2, Equation 1 and Remark 2.
 
     Examples
     --------

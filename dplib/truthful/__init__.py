@@ -8,8 +8,9 @@ and from 1 in the paper: agent 6 of the paper is index 5.
 - `paper`: the instance and the run of Section VI, `hale_egerstedt` and
   `experiment_plan`, its `optimum`, the `errors` of a run.
 - `constants`: Lipschitz constants, `influence`, and the `multiplier_radius` of Lemma 1.
-- `saddle`: the `saddle_point` of Eq. (1) with a proven error bound, `find_slater_point`
-  of Assumption 2; `kkt`: Newton's method (`polish`) and the proof (`certify`).
+- `saddle`: the `saddle_point` of Equation 1 with a proven error bound,
+  `find_slater_point` of Assumption 2; `kkt`: Newton's method (`polish`) and the
+  proof (`certify`).
 - `algorithm`: Algorithms 1 and 2, a `Plan` to `simulate`, with the `StepSizes` of
   Theorem 1; `reports`: who lies in it, `Lie` and `Pretence`; `kernel`: the compiled
   loop.

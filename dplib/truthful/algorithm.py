@@ -1,7 +1,7 @@
 r"""Algorithms 1 and 2: the iteration, run truthfully and with lies on the same noise.
 
-Hale & Egerstedt (arXiv 1509.08161), Algorithms 1 and 2, Theorem 1, Sections II, IV-A
-and VI. The notebook 01_problem writes Algorithm 1 out as printed.
+Hale & Egerstedt (arXiv 1509.08161), Algorithm 1 (Equation 2), Algorithm 2, Theorem 1;
+Sections II, IV-A and VI. The notebook 01_problem writes Algorithm 1 out as printed.
 
 Model. The cloud adds Laplace noise to what it computes from the reported states
 r(k) (see `dplib.truthful.noise` for the scales and shapes):

@@ -1,6 +1,6 @@
 r"""The equations of a saddle point: Newton's method, and a proof of closeness.
 
-Hale & Egerstedt (arXiv 1509.08161), Section II-A, Eq. (1).
+Hale & Egerstedt (arXiv 1509.08161), Section II-A, Equation 1.
 
 Model. The saddle point of :math:`L_\alpha(x, \mu) = f(x) + \mu^T g(x)
 + \tfrac{\alpha}{2}\|x\|^2 - \tfrac{\alpha}{2}\|\mu\|^2` over the box and

@@ -101,7 +101,7 @@ def experiment_plan(**changes: Any) -> Plan:
 
 
 def errors(run: Simulation) -> tuple[FloatArray, FloatArray]:
-    """Return a run's distances from the optimum, of states and of multipliers.
+    """Return a run's distances from the optimum (Figure 2): states, multipliers.
 
     They are 2-norms, of the shape of the record without its last axis.
 
@@ -120,5 +120,5 @@ def errors(run: Simulation) -> tuple[FloatArray, FloatArray]:
 
 
 def liar_costs(run: Simulation) -> FloatArray:
-    """Return what the paper's agent 6 truly pays, of the shape of the record."""
+    """Return what the paper's agent 6 truly pays (Figure 3), shaped as the record."""
     return np.asarray(agent_objectives(hale_egerstedt(), run.x)[..., LIAR])

@@ -1,6 +1,6 @@
 r"""The saddle point of Problem 0, with a proof of how close it is.
 
-Hale & Egerstedt (arXiv 1509.08161), Section II-A, Eq. (1) and Assumption 2.
+Hale & Egerstedt (arXiv 1509.08161), Section II-A, Equation 1 and Assumption 2.
 
 Model. :math:`(\hat x, \hat\mu)` with :math:`L(\hat x, \mu) \le L(\hat x, \hat\mu)
 \le L(x, \hat\mu)` for all x in the box and all :math:`\mu \ge 0`: then

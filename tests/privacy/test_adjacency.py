@@ -35,6 +35,12 @@ def test_a_constant_difference_leaves_every_trajectory_ball() -> None:
     assert not make("l1").relates(steps, steps + 1.0)
 
 
+def test_data_of_two_shapes_have_no_distance() -> None:
+    # Broadcast, one step would be held against every step.
+    with pytest.raises(ValueError, match="'y' parameter of Adjacency"):
+        make("l1").distance(X, X[0])
+
+
 def test_nothing_has_a_default() -> None:
     with pytest.raises(TypeError, match="missing 4 required keyword-only"):
         Adjacency()

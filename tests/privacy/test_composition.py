@@ -46,6 +46,10 @@ def test_sums_are_rounded_up() -> None:
     whole = basic_composition([release(0.1)] * 10, name="all")
     assert Fraction(whole.epsilon) >= 10 * Fraction(0.1)
     assert whole.epsilon == pytest.approx(1.0)
+    for delta, count in ((0.01, 3), (1e-6, 5)):  # nearest to the sum is too little
+        whole = basic_composition([release(0.0, delta)] * count, name="all")
+        assert float(count * Fraction(delta)) < count * Fraction(delta)
+        assert Fraction(whole.delta) >= count * Fraction(delta)
     # Adding one by one in floats gives 0.9999999999999999, less than is spent.
     assert Fraction(math.fsum([0.1] * 10)) < 10 * Fraction(0.1)
     assert basic_composition([release(0.0, 0.6)] * 2, name="all").delta == 1.0

@@ -206,6 +206,12 @@ def test_product_laws_add_their_max_divergences(one, two) -> None:
     assert max_divergence(log_p=p, log_q=q) == pytest.approx(added, abs=1e-12)
 
 
+def test_a_max_divergence_is_never_negative() -> None:
+    # q sums to a little more than one, within the tolerance: every loss is negative.
+    p = np.log([0.5, 0.5])
+    assert max_divergence(log_p=p, log_q=p + 0.9e-9) == 0.0
+
+
 def test_exact_rational_curve() -> None:
     p = [Fraction(k, 36) for k in (1, 2, 3, 4, 5, 6, 15)]
     q = p[::-1]

@@ -90,6 +90,13 @@ def test_classic_sigma_is_private_below_one(epsilon, delta):
     assert log_delta(sigma, epsilon) <= math.log(delta)
 
 
+def test_classic_sigma_is_the_textbook_rule():
+    # log(1.25/delta) = 8. With 1 for 1.25 it would still pass the test above.
+    delta = 1.25 * math.exp(-8.0)
+    sigma = gaussian.classic_sigma(sensitivity=1.0, epsilon=0.5, delta=delta)
+    assert sigma == pytest.approx(8.0, rel=1e-12)
+
+
 def test_classic_sigma_refuses_where_it_is_not_private():
     """The rule at epsilon = 10 and delta = 1e-5 gives 0.4845; 0.4999 is needed."""
     rule = math.sqrt(2 * math.log(1.25 / 1e-5)) / 10.0

@@ -52,6 +52,7 @@ BAD = [
     (divergence.max_divergence, "log_q", BITS["log_q"] + 1.1e-9),
     (divergence.max_divergence, "log_q", [0.0]),
     (divergence.max_divergence, "log_q", [BITS["log_q"], BITS["log_q"] - 0.01]),
+    (divergence.smooth, "log_p", [BITS["log_p"], BITS["log_p"] - 0.01]),
     (divergence.hockey_stick, "epsilon", -1.0),
     (divergence.smooth, "nu", -1e-5),
     (laplace.laplace_scale, "sensitivity", 0.0),

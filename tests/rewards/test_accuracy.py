@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.privacy.gaussian import kappa_sigma
+from dplib.rewards import accuracy
 from dplib.rewards.accuracy import (
     accuracy_factor,
     epsilon_for_accuracy,
@@ -25,6 +26,11 @@ def test_independent_maximum_against_fifty_digits(count):
         )
     value, bound = independent_maximum(count)
     assert abs(value - float(exact)) <= bound < 1e-10
+
+
+def test_the_bound_holds_what_the_quadrature_could_not_do(monkeypatch):
+    monkeypatch.setattr(accuracy.integrate, "quad", lambda *_, **__: (0.5, 1e-3))
+    assert independent_maximum(8)[1] >= 3e-3
 
 
 def test_one_and_two_in_closed_form():

@@ -59,6 +59,13 @@ def test_costs_by_another_route():
         assert found.largest[k] == (noisy.argmax() == 2)
 
 
+def test_where_values_are_negative_the_cost_is_none_the_less_positive():
+    # Best is -1 and then -1/2 for ever, -3/2 in all; the private policy earns -2.
+    team = example_one(1, 1.0, discount=0.5, r_max=-0.5)
+    found = costs_of_privacy(team, np.array([[[99.0, 0.0], [0.0, 99.0]]]))
+    assert found.percent[0, 0] == pytest.approx(100 / 3)
+
+
 def test_private_policies_are_those_of_an_exact_solver():
     """A tolerance of a tenth in the values would not do: it costs something."""
     noise = of_the_grid(20, seed=5, epsilon=0.7)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from dplib.privacy.gaussian import kappa_sigma
+from dplib.rewards import survival as module
 from dplib.rewards.survival import gap_for_survival, survival
 from dplib.rng import stream
 
@@ -55,6 +56,12 @@ def test_exact_against_quadrature_and_below_theorem_5(values, top, sigma):
 def test_ties_survive_as_often_as_counting_says(top):
     value, bound = survival(np.zeros(7), top=top, sigma=2.0)
     assert abs(value - 1 / math.comb(7, top)) <= bound
+
+
+def test_the_bound_tells_that_steps_are_too_coarse(monkeypatch):
+    monkeypatch.setattr(module, "STEP", 2.0)
+    value, bound = survival(np.zeros(3), top=1, sigma=1.0)
+    assert 1e-4 < abs(value - 1 / 3) <= bound
 
 
 def test_exact_against_sampling_and_half_the_noise_is_told_apart():
