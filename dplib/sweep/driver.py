@@ -171,7 +171,7 @@ def _follow(
         advance(state.word)
         bad += state.word != "done"
         if bad == max_failures:
-            raise SweepError(f"{bad} points failed: stopped (--max-failures).")
+            raise SweepError(f"{bad} points failed: stopped. --status tells which.")
         if time.monotonic() > due:
             start = time.monotonic()
             _write(asked)

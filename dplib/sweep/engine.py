@@ -40,7 +40,7 @@ _SETTINGS = {
     # One point at a time on a worker: one that waits there is blamed for its death.
     "distributed.scheduler.worker-saturation": 1.0,
     # A local worker that is silent for so long is started anew.
-    "distributed.scheduler.worker-ttl": "60s",
+    "distributed.scheduler.worker-ttl": "30s",
 }
 #: Ctrl-C on the terminal reaches workers through the driver only.
 _DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"

@@ -142,7 +142,7 @@ def test_s5_limit_runs_a_few_points(notebook, ran):
 
 
 def test_s5_max_failures_stops_after_so_many(notebook, ran):
-    with pytest.raises(SweepError, match="2 points failed: stopped"):
+    with pytest.raises(SweepError, match="2 points failed: stopped. --status"):
         sweep(notebook, [1, 13, 14, 2], max_failures=2)
     assert ran == [1, 1, 13, 13]
     found = report.report(last_request(notebook.parent / "out"))
