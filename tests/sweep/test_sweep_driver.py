@@ -142,7 +142,7 @@ def test_s5_limit_runs_a_few_points(notebook, ran):
 
 
 def test_s5_max_failures_stops_after_so_many(notebook, ran):
-    with pytest.raises(SweepError, match="2 points failed: stopped. --status"):
+    with pytest.raises(SweepError, match="2 points failed: stopped"):
         sweep(notebook, [1, 13, 14, 2], max_failures=2)
     assert ran == [1, 1, 13, 13]
     found = report.report(last_request(notebook.parent / "out"))
@@ -235,12 +235,12 @@ def test_a_sweep_killed_at_its_start_goes_on(notebook, ran):
 
 
 def test_s4_the_odd_columns_fail_whoever_finished_first(notebook, ran):
-    found = sweep(notebook, [16, 1, 2])
+    found = sweep(notebook, [16, 20, 21])
     assert words(found) == ["failed"] * 2 + ["done"] * 4
     assert "columns (y) are not those of most points (x)" in found.states[0].message
     assert len(found.table.read_text().splitlines()) == 5
     ran.clear()
-    sweep(notebook, [16, 1, 2], retry_failed=True)
+    sweep(notebook, [16, 20, 21], retry_failed=True)
     assert ran == []  # its result is whole: it is the notebook that must change
 
 
@@ -346,6 +346,27 @@ def test_a_worker_with_other_code_or_without_the_folder_stops(
     (other.folder / "notebook.ipynb").write_text(book.text)
     with pytest.raises(worker.StopError, match="not, or no longer, that of this sweep"):
         worker.run_point(worker.Task(other, "0" * 32, asked.points[0]))
+
+
+def test_a_file_that_changes_under_a_point_stops(notebook, tmp_path, monkeypatch):
+    data = tmp_path / "data.txt"
+    data.write_text("one")
+
+    def execute(*_args, **_options):
+        data.write_text("two")
+        return SimpleNamespace(notebook=None, rows=[{"x": 1}], error="")
+
+    monkeypatch.setattr(
+        worker, "get_worker", lambda: SimpleNamespace(local_directory=None)
+    )
+    monkeypatch.setattr(worker, "execute", execute)
+    book = read(notebook)
+    asked = driver.request(book, [{"word": "data.txt"}], tmp_path / "out")
+    asked.store.folder.mkdir(parents=True)
+    (asked.store.folder / "notebook.ipynb").write_text(book.text)
+    with pytest.raises(worker.StopError, match="a file that a parameter names"):
+        worker.run_point(worker.Task(asked.store, asked.keys[0], asked.points[0]))
+    assert not asked.store.done(asked.keys[0])
 
 
 # -- the command line -------------------------------------------------------
