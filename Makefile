@@ -6,14 +6,9 @@ BIN := .venv/bin
 PY := $(BIN)/python
 PYTEST := $(PY) -m pytest
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 300 -n 2 --dist loadfile
+# One thread, no display, fixed hashes, where the book does not see to it by itself.
+FIXED = env $$($(PY) -m dplib.book.kernels)
 
-# One thread for BLAS and OpenMP: more of them only fight over the same cores.
-export OMP_NUM_THREADS := 1
-export OPENBLAS_NUM_THREADS := 1
-export MKL_NUM_THREADS := 1
-export NUMBA_NUM_THREADS := 1
-export MPLBACKEND := agg
-export PYTHONHASHSEED := 0
 # Kernels start in the notebooks' folders; they find dplib here, wherever this is.
 export PYTHONPATH := $(CURDIR)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -60,7 +55,7 @@ lab: .venv/.ok  ## open the notebooks in JupyterLab; more options: LAB_FLAGS="--
 	@test -w "$$HOME" || { echo "JupyterLab needs a home folder that it can" \
 	  "write to: HOME=/some/folder make lab" >&2; exit 1; }
 	@$(PY) -m dplib.book.notebooks trust
-	$(PY) -m jupyterlab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root) \
+	$(FIXED) $(PY) -m jupyterlab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root) \
 	  $(LAB_FLAGS)
 
 reproduce: .venv/.ok  ## rewrite every notebook from scratch, then build
@@ -75,15 +70,15 @@ sweep: .venv/.ok  ## run a small batch into runs/example; again: only what is mi
 	  --grid epsilon=0.2,0.5,1,2,5 --grid mechanism=input,output,projected
 
 stored: .venv/.ok  ## make the stored results that are missing or stale (ALL=1: all)
-	$(PY) -m dplib.book.stored run $(NAME) $(if $(ALL),--again) --workers 2
+	$(FIXED) $(PY) -m dplib.book.stored run $(NAME) $(if $(ALL),--again) --workers 2
 
 recertify: .venv/.ok  ## adopt the present code behind the stored results, if a sample agrees (ALL=1: try all)
-	$(PY) -m dplib.book.stored recertify $(NAME) $(if $(ALL),--again) --workers 2
+	$(FIXED) $(PY) -m dplib.book.stored recertify $(NAME) $(if $(ALL),--again) --workers 2
 
 bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy; and sweeps
-	$(PY) benchmarks/paired_simulation.py
-	$(PY) benchmarks/mdp_solve.py
-	$(PY) benchmarks/sweep_throughput.py
+	$(FIXED) $(PY) benchmarks/paired_simulation.py
+	$(FIXED) $(PY) benchmarks/mdp_solve.py
+	$(FIXED) $(PY) benchmarks/sweep_throughput.py
 
 lock: .venv/.ok  ## recompute requirements.lock from pyproject.toml
 	$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --all-extras \

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 from nbval.plugin import IPyNbCell
 
-from dplib.book import kernels, ledger, notebooks, outputs
+from dplib.book import kernels
 
-os.environ.update(kernels.environment())
+os.environ.update(kernels.environment())  # before numpy is loaded, which reads it
+
+from dplib.book import ledger, notebooks, outputs
 
 _exactly = IPyNbCell.compare_outputs
 _compared: Counter[str] = Counter()

@@ -26,12 +26,11 @@ from scipy.sparse import csr_matrix
 from dplib.mdp.factored import FactoredMDP, backup_operations, dense
 from dplib.mdp.gridworld import gridworld
 from dplib.mdp.kernel import improve
-from dplib.mdp.policy_iteration import modified_policy_iteration, policy_iteration
-from dplib.mdp.solve import value_iteration
+from dplib.mdp.policy_iteration import policy_iteration
+from dplib.mdp.solve import solve, value_iteration
 from dplib.privacy.gaussian import kappa_sigma
-from dplib.rewards.comparison import mechanisms
-from dplib.rewards.examples import example_two
-from dplib.rewards.perturbation import joint_noise, standard_draw
+from dplib.rewards.mechanism import input_noise, standard_draw
+from dplib.rewards.paper import example_two
 from dplib.rng import stream
 
 ACCURACY, ROUNDS = 1e-7, 15
@@ -44,9 +43,8 @@ def private_reward(example):
     """Return one private joint reward of Algorithm 1, epsilon 1.3, b = 1."""
     sigma = kappa_sigma(sensitivity=1.0, epsilon=1.3, delta=0.1)
     actions = example.model.actions
-    law = mechanisms(actions, sigma=sigma)["input"]
     draw = standard_draw(256, actions, samples=1, rng=stream(1, "benchmark"))
-    return example.rewards + joint_noise(law, draw)[0]
+    return example.rewards + input_noise(actions, sigma=sigma).noise(draw)[0]
 
 
 def quantecon_calls(model, rewards):
@@ -87,9 +85,7 @@ def our_calls(model, rewards):
         return call
 
     return {
-        "modified policy iteration": wrapped(
-            modified_policy_iteration, tolerance=ACCURACY
-        ),
+        "modified policy iteration": wrapped(solve, tolerance=ACCURACY),
         "value iteration, span": wrapped(value_iteration, tolerance=ACCURACY),
         "policy iteration": wrapped(policy_iteration),
         "value iteration, sup norm": wrapped(

@@ -27,11 +27,11 @@ import time
 import numpy as np
 
 from dplib.rng import stream
-from dplib.truthful.algorithm import project_multipliers
+from dplib.truthful.algorithm import Plan, simulate
+from dplib.truthful.kernel import project_multipliers
 from dplib.truthful.noise import table_one
-from dplib.truthful.problem import hale_egerstedt
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.reports import Lie
-from dplib.truthful.simulation import simulate
 
 RADIUS = 416.5 / 3
 LIAR, TOLD = 5, np.array([10.0, 10.0])
@@ -126,15 +126,14 @@ def tuned(steps, scales, rng, seeds):
 
 def compiled(steps, scales, rng):
     """The library; states and multipliers of both runs."""
-    done = simulate(
+    plan = Plan(
         hale_egerstedt(),
-        scales,
-        steps=steps,
         radius=RADIUS,
-        rng=rng,
-        lies=[Lie(LIAR, TOLD)],
         record=[steps],
+        scales=scales,
+        lies=[Lie(LIAR, TOLD)],
     )
+    done = simulate(plan, rng)
     return done.x[:, 0], done.mu[:, 0]
 
 

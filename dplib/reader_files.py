@@ -2,21 +2,25 @@
 
 The files are YAML 1.2, in which ``1e-5`` is a number, ``no`` a text and ``010`` ten; a
 key that is given twice is an error. What a file must hold is a JSON schema. A part of
-it may say in its own keyword ``must`` what the sentence to the reader says.
+it may say in its own keyword ``must`` what the sentence to the reader says. Here a
+``number`` is finite, and no larger than `dplib.check` allows; 3.0 is no ``integer``.
 """
 
 from __future__ import annotations
 
 import difflib
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
+from jsonschema.validators import extend
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from dplib.check import LARGEST
 
 __all__ = ["ReaderFileError", "load", "refuse"]
 
@@ -37,25 +41,30 @@ def refuse(path: Path, place: str, must: str, got: object) -> ReaderFileError:
     return ReaderFileError(f"{path.name}: {place} must be {must}. Got {shown}.")
 
 
+def _is_number(_: object, value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= LARGEST  # false of what is not a number
+
+
+def _is_integer(_: object, value: object) -> bool:
+    return isinstance(value, int) and _is_number(None, value)  # 3.0 is none
+
+
+_TYPES = {"number": _is_number, "integer": _is_integer}
+_Validator = extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(_TYPES),
+)
+
+
 def load(path: Path, schema: Mapping[str, Any]) -> Any:
-    """Return what a YAML file holds, if that is what the schema asks for.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    schema : mapping
-        A JSON schema (2020-12).
-
-    Returns
-    -------
-    object
-        Mappings, lists, texts and numbers.
+    """Return what a YAML file holds, if that is what a JSON schema (2020-12) asks.
 
     Raises
     ------
     ReaderFileError
-        One sentence.
+        One sentence: no such file, not YAML, or the first thing that does not fit.
 
     Examples
     --------
@@ -73,16 +82,28 @@ def load(path: Path, schema: Mapping[str, Any]) -> Any:
         raise ReaderFileError(f"{path.name}, line {line}: {error.problem}.") from None
     except (YAMLError, ValueError) as error:  # not UTF-8, a date of no calendar
         raise ReaderFileError(f"{path.name}: not YAML: {error}.") from None
-    found = best_match(Draft202012Validator(schema).iter_errors(held))
+    found = best_match(_Validator(schema).iter_errors(held))
     if found is not None:
-        raise _explained(path, found)
+        raise _explained(path, _place(held, found.absolute_path), found)
     return held
 
 
-def _explained(path: Path, found: Any) -> ReaderFileError:
+def _place(held: Any, steps: Iterable[str | int]) -> str:
+    """Return the steps to a place in words: from the last entry with an id onwards."""
+    name = ""
+    for step in steps:
+        held = held[step]
+        if isinstance(held, dict) and isinstance(held.get("id"), str):
+            name = f"{held['id']}: "
+        elif isinstance(step, int):
+            name += f"[{step}]"
+        else:
+            name += f".{step}" if name and not name.endswith(": ") else f"{step}"
+    return name.removesuffix(": ") or "the file"
+
+
+def _explained(path: Path, place: str, found: Any) -> ReaderFileError:
     """Turn what the validator found into our sentence."""
-    steps = [f"[{s}]" if isinstance(s, int) else f".{s}" for s in found.absolute_path]
-    place = "".join(steps).lstrip(".") or "the file"
     if found.validator == "required":
         missing = [name for name in found.validator_value if name not in found.instance]
         return ReaderFileError(f"{path.name}: {place} lacks the field {missing[0]!r}.")
@@ -90,9 +111,10 @@ def _explained(path: Path, found: Any) -> ReaderFileError:
         known = list(found.schema.get("properties", {}))
         (name, *_) = [str(one) for one in found.instance if one not in known]
         near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
-        message = f"{path.name}: {place} has an unknown field {name!r}; {hint}"
-        return ReaderFileError(message)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
+        return ReaderFileError(
+            f"{path.name}: {place} has an unknown field {name[:40]!r}; {hint}"
+        )
     must = found.schema.get("must")
     if must is None:
         return ReaderFileError(f"{path.name}: {place}: {found.message[:200]}.")

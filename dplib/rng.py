@@ -1,15 +1,14 @@
 """Random streams that are keyed by the task, not by the order of execution.
 
-Every stochastic function of the library takes a ``numpy.random.Generator``.
-Where many tasks run (replicates, sweep points, agents), each derives its own
-generator from the root seed and a *key* that names the task. The numbers that
-a task draws then depend on that key alone: a serial run, eight workers, and a
-run that was killed and resumed draw the same.
+Every stochastic function of the library takes a ``numpy.random.Generator``. Where many
+tasks run (replicates, sweep points, agents), each derives its own generator from the
+root seed and a *key* that names the task. The numbers that a task draws then depend on
+that key alone: a serial run, eight workers, and a run that was killed and resumed draw
+the same.
 
-The construction is numpy's own: a `numpy.random.SeedSequence` with the root
-seed as entropy and the key as ``spawn_key``, feeding PCG64. Words of a key are
-turned into integers by SHA-256, so ``"pair"`` and ``0`` can never collide by
-accident of hashing, and the same key gives the same stream on every machine.
+The construction is numpy's own: a `numpy.random.SeedSequence` with the root seed as
+entropy and the key as ``spawn_key``, feeding PCG64. Words of a key are turned into
+integers by SHA-256, so that the same key gives the same stream on every machine.
 """
 
 from __future__ import annotations
@@ -49,11 +48,6 @@ def stream(seed: int, *key: str | int) -> np.random.Generator:
     numpy.random.Generator
         Independent (to all statistical purposes) of the stream of any other
         key or seed.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the seed or an integer of the key is not one of those above.
 
     Examples
     --------

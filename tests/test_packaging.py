@@ -11,10 +11,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from ruamel.yaml import YAML
+
+import dplib
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -23,6 +25,10 @@ PROMISED = (
     *("jupyter-book", "jupytext", "numpy", "scipy", "cvxpy", "matplotlib", "seaborn"),
     *("papermill", "nbval"),
 )
+
+
+def in_yaml(name: str) -> dict[str, object]:
+    return dict(YAML(typ="safe").load(ROOT / name))
 
 
 def pins() -> dict[str, list[Requirement]]:
@@ -42,44 +48,32 @@ def declared() -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
-def test_every_declared_package_is_pinned_within_its_range():
+# -- the lock ------------------------------------------------------------------
+
+
+def test_every_declared_package_is_pinned_within_its_range_and_runs_here():
+    """A stale environment would test other versions than readers get."""
     locked = pins()
     for want in declared():
-        assert canonicalize_name(want.name) in locked, want.name
         for pin in locked[canonicalize_name(want.name)]:
             (exact,) = pin.specifier
             assert exact.operator == "=="
             assert want.specifier.contains(exact.version), f"{want} against {pin}"
-
-
-@pytest.mark.parametrize("name", PROMISED)
-def test_promised_packages_are_declared_and_pinned(name):
-    assert name in [want.name for want in declared()]
-    assert name in pins()
+            if pin.marker is None or pin.marker.evaluate():
+                have = importlib.metadata.version(want.name)
+                assert Version(have) == Version(exact.version), want.name
+    assert {want.name for want in declared()} >= {*PROMISED}
 
 
 def test_every_pin_has_a_hash_and_no_index_is_named():
-    blocks = re.split(r"\n(?=[A-Za-z0-9])", LOCK.strip())
-    for block in blocks:
+    for block in re.split(r"\n(?=[A-Za-z0-9])", LOCK.strip()):
         assert "--hash=sha256:" in block, block.splitlines()[0]
-    assert "://" not in LOCK
-    assert "--index" not in LOCK
-    assert "--find-links" not in LOCK
+    assert not re.search("://|--index|--find-links", LOCK)
 
 
 def test_one_numpy_and_one_scipy_for_all_pythons():
     for name in ("numpy", "scipy", "matplotlib", "cvxpy"):
         assert [pin.marker for pin in pins()[name]] == [None]
-
-
-def test_the_environment_runs_what_the_lock_pins():
-    """A stale environment would test other versions than readers get."""
-    for want in declared():
-        for pin in pins()[canonicalize_name(want.name)]:
-            if pin.marker is None or pin.marker.evaluate():
-                (exact,) = pin.specifier
-                have = importlib.metadata.version(want.name)
-                assert Version(have) == Version(exact.version), want.name
 
 
 def imported(*patterns: str) -> set[str]:
@@ -111,15 +105,15 @@ def test_privacy_alone_needs_the_core_dependencies_only():
     assert imported(*floors, "dplib/check.py", "dplib/rng.py") <= core
 
 
-def test_the_library_is_marked_as_typed():
+def test_the_library_is_typed_and_has_one_version():
     assert (ROOT / "dplib" / "py.typed").is_file()
-    assert PROJECT["tool"]["setuptools"]["package-data"]["dplib"] == ["py.typed"]
+    assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"]["dplib"]
+    assert PROJECT["project"]["version"] == dplib.__version__
+    assert str(in_yaml("CITATION.cff")["version"]) == dplib.__version__
 
 
 def test_conda_and_binder_use_the_same_lock():
-    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
-    environment = yaml.safe_load(text)
-    parts = environment["dependencies"]
+    parts = in_yaml("environment.yml")["dependencies"]
     (python,) = [p for p in parts if isinstance(p, str) and p.startswith("python=")]
     version = python.removeprefix("python=")
     assert version in Requirement(f"x{PROJECT['project']['requires-python']}").specifier
@@ -132,96 +126,74 @@ def test_conda_and_binder_use_the_same_lock():
     assert os.access(ROOT / "postBuild", os.X_OK)
 
 
-def test_version_is_the_librarys():
-    import dplib
-
-    assert PROJECT["project"]["version"] == dplib.__version__
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert str(citation["version"]) == dplib.__version__
+# -- set-up --------------------------------------------------------------------
 
 
-def find_python(
-    folder: Path, python: str = "", **scripts: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the search for a Python on a machine that has only `scripts`."""
-    for name, body in scripts.items():
-        path = folder / name.replace("_", ".")
-        path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
-        path.chmod(0o755)
-    shell = shutil.which("sh")
-    assert shell is not None
-    return subprocess.run(
-        [shell, str(ROOT / ".ci" / "python")],
-        env={"PATH": str(folder), "PYTHON": python},
+def run(command: list[str], folder: Path, **variables: str) -> tuple[int, str, str]:
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         check=False,
     )
+    return ended.returncode, ended.stdout, ended.stderr
 
 
-def test_no_python_is_one_sentence(tmp_path):
-    found = find_python(tmp_path)
-    assert found.returncode == 1
-    assert found.stderr.count("\n") == 1
-    assert "needs Python 3.11, 3.12 or 3.13, and found none" in found.stderr
-
-
-def test_old_python_is_named(tmp_path):
-    found = find_python(tmp_path, python3="echo 3.9")
-    assert found.returncode == 1
-    assert "python3 is 3.9" in found.stderr
-
-
-def test_broken_candidates_are_passed_over(tmp_path):
-    # A version manager's shim exists for versions that are not there.
-    good = (
-        'case "$2" in *ensurepip*) exit 0;; *executable*) echo /a/python;; '
-        "*) echo 3.12;; esac"
+def python3(version: str, venv: str = "exit 0") -> str:
+    """Return a script that answers as a Python does."""
+    return (
+        f'#!/bin/sh\ncase "$2" in *ensurepip*) {venv};; '
+        f'*executable*) echo "$0";; *) echo {version};; esac\n'
     )
-    found = find_python(tmp_path, python3_11="exit 127", python3_12=good)
-    assert (found.returncode, found.stdout) == (0, "/a/python\n")
 
 
-GOOD = (
-    'case "$2" in *ensurepip*) exit 0;; *executable*) echo "$0";; *) echo 3.12;; esac'
+@pytest.mark.parametrize(
+    ("scripts", "given", "words"),
+    [
+        ({}, "", "needs Python 3.11, 3.12 or 3.13, and found none: no Python at all;"),
+        ({"python3": python3("3.9")}, "", "found none: python3 is 3.9;"),
+        ({"python3": python3("3.12")}, "/no/python", "'/no/python' is no Python that"),
+        (
+            {"python3": python3("3.11", "exit 1")},
+            "",
+            "venv module, which python3 lacks",
+        ),
+        # A version manager's shim exists for versions that are not there.
+        ({"python3.11": "exit 127\n", "python3.12": python3("3.12")}, "", ""),
+        ({"my programs/python3": python3("3.12")}, "{}/my programs/python3", ""),
+    ],
 )
-
-
-def test_a_python_in_a_path_with_spaces(tmp_path):
-    folder = tmp_path / "my programs"
-    folder.mkdir()
-    path = folder / "python3"
-    found = find_python(folder, str(path), python3=GOOD)
-    assert (found.returncode, found.stdout) == (0, f"{path}\n")
-
-
-def test_a_python_that_is_named_and_is_none(tmp_path):
-    found = find_python(tmp_path, "/no/python", python3=GOOD)
-    assert found.returncode == 1
-    assert "found none: '/no/python' is no Python that runs;" in found.stderr
-    assert found.stderr.count("\n") == 1
+def test_the_search_for_a_python_finds_one_or_says_one_sentence(
+    tmp_path, scripts, given, words
+):
+    for name, body in scripts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(body, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    machine = {"PATH": str(tmp_path), "PYTHON": given.format(tmp_path)}
+    search = [str(shutil.which("sh")), str(ROOT / ".ci" / "python")]
+    status, found, said = run(search, tmp_path, **machine)
+    assert (status == 0) == (words == "")
+    assert words in said
+    if words:
+        assert said.count("\n") == 1
+    else:
+        assert found == f"{tmp_path / list(scripts)[-1]}\n"
 
 
 def test_set_up_leaves_nothing_behind_when_it_stops(tmp_path):
     """It once kept what it had found in a file, which an interrupt left there."""
-    make = shutil.which("make")
-    if make is None:
-        pytest.skip("no make")
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    shutil.copy(ROOT / "requirements.lock", tmp_path)
+    for name in ("Makefile", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
     spy = tmp_path / ".ci" / "spy"  # looks around in the moment of an interrupt
     spy.write_text("#!/bin/sh\nls -A > .ci/seen\nexit 1\n", encoding="utf-8")
     spy.chmod(0o755)
-    run = subprocess.run(
-        [make, "setup", f"PYTHON={spy}"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode != 0
-    assert "is no Python that runs" in run.stderr
+    status, _, said = run(["make", "setup", f"PYTHON={spy}"], tmp_path)
+    assert status != 0
+    assert "is no Python that runs" in said
     seen = (tmp_path / ".ci" / "seen").read_text(encoding="utf-8").split()
     assert sorted(seen) == [".ci", "Makefile", "requirements.lock"]
 
@@ -229,26 +201,13 @@ def test_set_up_leaves_nothing_behind_when_it_stops(tmp_path):
 def test_set_up_never_empties_an_environment_behind_a_link(tmp_path):
     # `venv --clear` follows the link, and once did.
     shutil.copytree(ROOT / ".ci", tmp_path / "book" / ".ci")
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    (theirs / "python").touch()
-    (tmp_path / "book" / ".venv").symlink_to(theirs)
-    run = subprocess.run(
-        ["sh", ".ci/setup"],
-        cwd=tmp_path / "book",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 1
-    assert run.stderr.startswith("Set-up would empty the environment")
-    assert (theirs / "python").exists()
-
-
-def test_programs_are_called_through_the_interpreter():
-    # Their first lines name the folder of the installation, which may be renamed.
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert not re.findall(r"^\t@?\$\(BIN\).*", makefile, re.MULTILINE)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "python").touch()
+    (tmp_path / "book" / ".venv").symlink_to(tmp_path / "theirs")
+    status, _, said = run(["sh", ".ci/setup"], tmp_path / "book")
+    assert status == 1
+    assert said.startswith("Set-up would empty the environment")
+    assert (tmp_path / "theirs" / "python").exists()
 
 
 def test_lab_without_a_home_is_one_sentence(tmp_path):
@@ -257,20 +216,13 @@ def test_lab_without_a_home_is_one_sentence(tmp_path):
     (tmp_path / "requirements.lock").touch()
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / ".ok").touch()
-    run = subprocess.run(
-        ["make", "lab", f"HOME={tmp_path / 'none'}"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode != 0
-    assert run.stderr.startswith("JupyterLab needs a home folder that it can write to")
-    assert "Traceback" not in run.stderr
+    status, _, said = run(["make", "lab", f"HOME={tmp_path / 'none'}"], tmp_path)
+    assert status != 0
+    assert said.startswith("JupyterLab needs a home folder that it can write to")
+    assert "Traceback" not in said
 
 
-def test_missing_venv_module_is_named(tmp_path):
-    bad = 'case "$2" in *ensurepip*) exit 1;; *) echo 3.11;; esac'
-    found = find_python(tmp_path, python3=bad)
-    assert found.returncode == 1
-    assert "venv module, which python3 lacks" in found.stderr
+def test_programs_are_called_through_the_interpreter():
+    # Their first lines name the folder of the installation, which may be renamed.
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert not re.findall(r"^\t@?\$\(BIN\).*", makefile, re.MULTILINE)

@@ -13,8 +13,6 @@ from ledger_html import Link, at, badge, kind, number, printed
 from dplib.book.ledger import EVIDENCE, Claim
 from dplib.book.verdicts import markup
 
-__all__ = ["errata_list", "errata_summary"]
-
 
 def errata_summary(book: Snapshot) -> str:
     """Return one paragraph: how many of the settled claims are on this page."""
@@ -39,49 +37,43 @@ def errata_summary(book: Snapshot) -> str:
 
 
 def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
-    facts: list[tuple[str, str]] = []
-    if claim.printed:
-        facts.append(("printed", printed(claim)))
-    if claim.id in book.outputs:
-        facts.append(("computed", markup(book.outputs[claim.id].finding)))
-    if claim.reading:
-        facts.append(("read charitably", markup(claim.reading)))
-    if claim.counterexample:
-        facts.append(("counterexample", markup(claim.counterexample)))
-    if claim.ours:
-        facts.append(("right is", markup(claim.ours)))
-    if claim.consequence:
-        facts.append(("consequence", markup(claim.consequence)))
-    if claim.assumed:
-        facts.append(("we assumed", _list(claim.assumed)))
-    if claim.tried:
-        facts.append(("we tried", _list(claim.tried)))
-    facts.append(("evidence", f"{claim.evidence} ({EVIDENCE[claim.evidence]})"))
+    found = book.outputs[claim.id].finding if claim.id in book.outputs else ""
+    address = escape(link(claim.notebook or "", claim.id))
+    facts = {
+        "printed": printed(claim),
+        "computed": markup(found),
+        "read charitably": markup(claim.reading),
+        "counterexample": markup(claim.counterexample),
+        "right is": markup(claim.ours),
+        "consequence": markup(claim.consequence),
+        "we assumed": _list(claim.assumed),
+        "we tried": _list(claim.tried),
+        "evidence": f"{claim.evidence} ({EVIDENCE[claim.evidence]})",
+        "where we check it": f'<a href="{address}">{claim.notebook}</a>',
+    }
+    shown = "".join(
+        f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items() if text
+    )
     places = [other.where for other in book.served(claim) if other.same_as]
     where = f"<b>{escape('; '.join([claim.where, *places]))}</b>"
-    if claim.notebook is not None:
-        address = escape(link(claim.notebook, claim.id))
-        facts.append(("where we check it", f'<a href="{address}">{claim.notebook}</a>'))
-    remark = ""
+    doubt = ""
     if claim.text == "uncertain":
-        remark = (
-            '<p class="claim-uncertain"><em>This is about the text as we have it: '
-            "our copy of the paper may have lost a mark on which the verdict hinges."
+        doubt = (
+            '<p class="claim-uncertain"><em>This is about the text as we have it: our '
+            "copy of the paper may have lost a mark on which the verdict hinges."
             "</em></p>"
         )
     return (
         f'<div class="erratum claim claim-{kind(claim.verdict)}" '
         f'id="erratum-{claim.id}" data-verdict="{claim.verdict}">'
-        f"<p>{badge(claim.verdict)} {where}{at(claim)}</p>"
-        f"<p>{markup(claim.says)}</p>{remark}<dl>"
-        + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts)
-        + "</dl></div>"
+        f"<p>{badge(claim.verdict)} {where}{at(claim)}</p><p>{markup(claim.says)}</p>"
+        f"{doubt}<dl>{shown}</dl></div>"
     )
 
 
 def _list(texts: tuple[str, ...]) -> str:
-    if len(texts) == 1:
-        return markup(texts[0])
+    if len(texts) < 2:
+        return "".join(markup(text) for text in texts)
     return "<ul>" + "".join(f"<li>{markup(text)}</li>" for text in texts) + "</ul>"
 
 

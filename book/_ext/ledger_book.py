@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dplib.book import ledger
-from dplib.book.claims import MIME_TYPE
 from dplib.book.ledger import Claim, Ledger
+from dplib.book.verdicts import MIME_TYPE, REPEATED
 
 __all__ = ["DOUBTFUL", "TITLES", "Output", "Snapshot", "read"]
 
@@ -30,14 +30,8 @@ TITLES: Mapping[str, str] = {
     "macroscopic": "Leaking swarms",
 }
 
-#: The verdicts that the errata page lists.
-DOUBTFUL = (
-    *("corrected", "refuted", "empty"),
-    *("underspecified", "not reproduced", "undecided"),
-)
-
-# Words of an entry that the stored output repeats: they must be the same.
-_REPEATED = ("where", "kind", "level", "says", "evidence")
+#: The verdicts that the errata page lists: those that owe the reader an explanation.
+DOUBTFUL = tuple(name for name in ledger.TELLS if name != "shown")
 
 
 @dataclass(frozen=True)
@@ -50,32 +44,18 @@ class Output:
     @property
     def finding(self) -> str:
         """What came out, in one phrase."""
-        return str(self.payload.get("finding", ""))
+        return str(self.payload["finding"])
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Ledger, stored outputs and run times, as they are when a build begins.
+    """Ledger, stored outputs and run times, as they are when a build begins."""
 
-    Attributes
-    ----------
-    ledgers : mapping of str to Ledger
-        By chapter, in the book's order.
-    outputs : mapping of str to Output
-        By claim; the first one where a claim has several.
-    status : mapping
-        The contents of ``book/status.json``; empty if there is no such file.
-    problems : tuple of str
-        One sentence for each disagreement.
-    sources : tuple of pathlib.Path
-        The files that were read.
-    """
-
-    ledgers: Mapping[str, Ledger] = field(default_factory=dict)
-    outputs: Mapping[str, Output] = field(default_factory=dict)
-    status: Mapping[str, Any] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
-    sources: tuple[Path, ...] = ()
+    ledgers: Mapping[str, Ledger]  # by chapter, in the book's order
+    outputs: Mapping[str, Output]  # by claim; the first where a claim has several
+    status: Mapping[str, Any]  # book/status.json; empty if there is no such file
+    problems: tuple[str, ...]  # one sentence for each disagreement
+    sources: tuple[Path, ...]  # the files that were read
 
     def claims(self, chapter: str | None = None) -> tuple[Claim, ...]:
         """Return the claims of one chapter, or of all."""
@@ -105,41 +85,18 @@ class Snapshot:
 
 
 def read(root: Path) -> Snapshot:
-    """Read the book under `root`.
-
-    Parameters
-    ----------
-    root : pathlib.Path
-        The folder that holds ``book`` and ``notebooks``.
-
-    Returns
-    -------
-    Snapshot
-        With the problems found. A ledger that cannot be read, a notebook or a
-        status file that is not JSON are problems too, and count as empty.
-    """
-    problems: list[str] = []
-    files = sorted((root / "book" / "claims").glob("*.yml"))
-    ledgers: Mapping[str, Ledger] = {}
-    try:
-        ledgers = ledger.load_all(root)
-    except ledger.LedgerError as error:
-        problems.append(f"The ledger cannot be read: {error}")
+    """Read the book under the folder that holds ``book`` and ``notebooks``."""
+    ledgers = ledger.load_all(root)
     known = {
-        name: claim for book in ledgers.values() for name, claim in book.claims.items()
+        name: one for book in ledgers.values() for name, one in book.claims.items()
     }
-
     notebooks = sorted((root / "notebooks").glob("*/*.ipynb"))
     outputs: dict[str, Output] = {}
+    problems: list[str] = []
     for path in notebooks:
         name = f"{path.parent.name}/{path.stem}"
-        try:
-            found = list(_stored(path))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            problems.append(f"{name}: the notebook cannot be read: {error!r}.")
-            continue
-        for payload in found:
-            identifier = payload.get("id") if isinstance(payload, dict) else None
+        for payload in _stored(path):
+            identifier = payload["id"]
             if identifier not in known:
                 problems.append(
                     f"{name}: an output is for {identifier!r}, which the ledger does "
@@ -152,15 +109,14 @@ def read(root: Path) -> Snapshot:
                 )
             else:
                 outputs[identifier] = Output(name, payload)
-
     for claim in known.values():
-        problems.extend(_disagreements(claim, outputs.get(claim.id)))
-
-    status_file = root / "book" / "status.json"
-    status, complaint = _status(status_file)
-    problems.extend(complaint)
-    sources = [*files, *notebooks, status_file]
-    return Snapshot(ledgers, outputs, status, tuple(problems), tuple(sources))
+        if problem := _disagreement(claim, outputs.get(claim.id)):
+            problems.append(f"{claim.id}: {problem}.")
+    status = root / "book" / "status.json"
+    times = json.loads(status.read_text(encoding="utf-8")) if status.is_file() else {}
+    files = sorted((root / "book" / "claims").glob("*.yml"))
+    sources = (*files, *notebooks, status)
+    return Snapshot(ledgers, outputs, times, tuple(problems), sources)
 
 
 def _stored(path: Path) -> Iterator[Any]:
@@ -172,54 +128,27 @@ def _stored(path: Path) -> Iterator[Any]:
                 yield output["data"][MIME_TYPE]
 
 
-def _disagreements(claim: Claim, output: Output | None) -> Iterator[str]:
-    """Yield one sentence for each way in which entry and output disagree."""
+def _disagreement(claim: Claim, output: Output | None) -> str:
+    """Return how entry and output disagree; empty if they do not."""
+    said = f"the ledger says '{claim.verdict}'"
     if output is None:
-        if claim.verdict != "open" and not claim.same_as:
-            yield (
-                f"{claim.id}: the ledger says '{claim.verdict}', but no executed cell "
-                f"of {claim.notebook} checks it."
-            )
-        return
-    verdict = output.payload.get("verdict")
-    refresh = f"run: make refresh NB={output.notebook}"
-    if claim.notebook != output.notebook:
-        yield (
-            f"{claim.id}: checked in {output.notebook}, but the ledger assigns it to "
-            f"{claim.notebook or 'no notebook'}."
+        if claim.verdict == "open" or claim.same_as:
+            return ""
+        return f"{said}, but no executed cell of {claim.notebook} checks it"
+    name, found = output.notebook, output.payload
+    refresh = f"run: make refresh NB={name}"
+    if claim.notebook != name:
+        place = claim.notebook or "no notebook"
+        return f"checked in {name}, but the ledger assigns it to {place}"
+    if found["verdict"] == "not applicable":
+        return f"{name} was executed at other parameter values; {refresh}"
+    if found["verdict"] != claim.verdict:
+        return f"{name} found '{found['verdict']}', {said}; {refresh}"
+    entry = {field: getattr(claim, field) for field in REPEATED}
+    entry |= {"printed": list(claim.printed), "at": dict(claim.at)}
+    stale = [field for field, text in entry.items() if found[field] != text]
+    if stale:
+        return (
+            f"the field '{stale[0]}' has changed since {name} was executed; {refresh}"
         )
-    elif verdict == "not applicable":
-        yield (
-            f"{claim.id}: {output.notebook} was executed at other parameter values, "
-            f"so its verdict is 'not applicable'; {refresh}."
-        )
-    elif verdict != claim.verdict:
-        yield (
-            f"{claim.id}: {output.notebook} found '{verdict}', the ledger says "
-            f"'{claim.verdict}'; {refresh}."
-        )
-    else:
-        entry = {name: getattr(claim, name) for name in _REPEATED}
-        entry |= {"printed": list(claim.printed), "at": dict(claim.at)}
-        stale = [
-            name for name, text in entry.items() if output.payload.get(name) != text
-        ]
-        if stale:
-            yield (
-                f"{claim.id}: the field '{stale[0]}' has changed since "
-                f"{output.notebook} was executed; {refresh}."
-            )
-
-
-def _status(path: Path) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the run times, and a sentence if the file is not what it must be."""
-    if not path.is_file():
-        return {}, []
-    try:
-        status = json.loads(path.read_text(encoding="utf-8"))
-        dict(status["versions"])
-        for entry in status["notebooks"].values():
-            float(entry["cpu_seconds"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return {}, [f"{path.name}: not a status file: {error!r}; run: make reproduce."]
-    return status, []
+    return ""

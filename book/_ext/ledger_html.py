@@ -16,20 +16,6 @@ from dplib.book.ledger import EVIDENCE, VERDICTS, Claim
 from dplib.book.rounding import shown
 from dplib.book.verdicts import look, markup
 
-__all__ = [
-    "Link",
-    "at",
-    "badge",
-    "chapter_table",
-    "claim_table",
-    "kind",
-    "legend",
-    "number",
-    "printed",
-    "summary",
-    "verdict_bar",
-]
-
 Link = Callable[[str, str], str]
 
 COLUMNS = {
@@ -39,6 +25,15 @@ COLUMNS = {
     "printed": "printed",
     "ours": "ours",
 }
+
+
+def table(kind: str, heads: Iterable[str], rows: Iterable[str]) -> str:
+    """Return a table with a row of heads; ``kind`` is its class beside the common."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    return (
+        f'<table class="{f"claim-table {kind}".rstrip()}"><thead><tr>{head}</tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table>"
+    )
 
 
 def kind(verdict: str) -> str:
@@ -103,11 +98,7 @@ def summary(book: Snapshot, scoreboard: str = "") -> str:
             f'<td data-label="our own" class="count">{own.get("shown", 0)}</td></tr>'
         )
     heads = ("chapter", "the paper's claims", "worked on", "our own results")
-    return (
-        '<div class="claim-scroll"><table class="claim-table claim-summary"><thead><tr>'
-        + "".join(f'<th scope="col">{head}</th>' for head in heads)
-        + f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    return f'<div class="claim-scroll">{table("claim-summary", heads, rows)}</div>'
 
 
 def _found(book: Snapshot, claim: Claim) -> str:
@@ -138,50 +129,42 @@ def at(claim: Claim) -> str:
 
 def printed(claim: Claim) -> str:
     """Return the numbers as the paper prints them, with their unit."""
-    unit = f" {escape(claim.unit)}" if claim.unit else ""
-    return ", ".join(escape(text) for text in claim.printed) + unit * bool(
-        claim.printed
-    )
-
-
-def _uncertain(claim: Claim) -> str:
-    if claim.text != "uncertain":
-        return ""
-    return ' <em class="claim-uncertain">(in the text as we have it)</em>'
+    unit = f" {escape(claim.unit)}" if claim.printed and claim.unit else ""
+    return ", ".join(escape(text) for text in claim.printed) + unit
 
 
 def claim_table(book: Snapshot, claims: Iterable[Claim], link: Link) -> str:
     """Return one table of claims; cells without a value are left out on a phone."""
-    table = [_cells(book, claim, link) for claim in claims]
+    cells = [(claim.verdict, _cells(book, claim, link)) for claim in claims]
     # A column in which no claim has anything, such as ours for open ones, is left out.
-    names = [name for name in COLUMNS if any(cells[name] for _, cells in table)]
-    heads = "".join(f'<th scope="col">{COLUMNS[name]}</th>' for name in names)
-    rows = "".join(
+    names = [name for name in COLUMNS if any(row[name] for _, row in cells)]
+    rows = [
         f'<tr data-verdict="{verdict}">'
         + "".join(
-            f'<td data-label="{name}" class="cell-{name}">{cells[name]}</td>'
+            f'<td data-label="{name}" class="cell-{name}">{row[name]}</td>'
             for name in names
         )
         + "</tr>"
-        for verdict, cells in table
-    )
-    return (
-        '<div class="claim-scroll"><table class="claim-table claim-list">'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+        for verdict, row in cells
+    ]
+    whole = table("claim-list", [COLUMNS[name] for name in names], rows)
+    return f'<div class="claim-scroll">{whole}</div>'
 
 
-def _cells(book: Snapshot, claim: Claim, link: Link) -> tuple[str, dict[str, str]]:
-    """Return the verdict of a claim, and the cells of its row by column."""
+def _cells(book: Snapshot, claim: Claim, link: Link) -> dict[str, str]:
+    """Return the cells of a claim's row by column."""
     verdict = badge(claim.verdict)
     if claim.notebook is not None:
         verdict = f'<a href="{escape(link(claim.notebook, claim.id))}">{verdict}</a>'
     if claim.evidence and not claim.same_as:
         verdict += f'<br><small class="claim-evidence">{claim.evidence}</small>'
-    return claim.verdict, {
+    says = markup(claim.says)
+    if claim.text == "uncertain":
+        says += ' <em class="claim-uncertain">(in the text as we have it)</em>'
+    return {
         "verdict": verdict,
         "where": escape(claim.where),
-        "claim": markup(claim.says) + _uncertain(claim) + at(claim),
+        "claim": says + at(claim),
         "printed": printed(claim),
         "ours": _found(book, claim),
     }
@@ -196,26 +179,23 @@ def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
         claim for claim in book.claims(chapter) if not (claim.serves or claim.same_as)
     ]
     paper = [claim for claim in claims if claim.kind != "ours"]
+    headlines = [claim for claim in paper if claim.level == "headline"]
+    results = [claim for claim in paper if claim.level != "headline"]
+    own = [claim for claim in claims if claim.kind == "ours"]
     parts = [verdict_bar(book.counts(chapter, ours=False))]
-    if headlines := [claim for claim in paper if claim.level == "headline"]:
+    if headlines:
         parts.append(claim_table(book, headlines, link))
-    served = [other for claim in headlines for other in book.served(claim)]
-    results = [
-        one
-        for claim in paper
-        if claim.level != "headline"
-        for one in (claim, *book.served(claim))
-    ]
-    own = [
-        one
-        for claim in claims
-        if claim.kind == "ours"
-        for one in (claim, *book.served(claim))
-    ]
+
+    def under(some: Iterable[Claim]) -> list[Claim]:
+        return [one for claim in some for one in book.served(claim)]
+
+    def with_those(some: Iterable[Claim]) -> list[Claim]:
+        return [one for claim in some for one in (claim, *book.served(claim))]
+
     for some, words in (
-        (served, "that the headlines rest on, or other places of them"),
-        (results, "more of the paper, with what they rest on"),
-        (own, "of our own"),
+        (under(headlines), "that the headlines rest on, or other places of them"),
+        (with_those(results), "more of the paper, with what they rest on"),
+        (with_those(own), "of our own"),
     ):
         if some:
             parts.append(
@@ -228,18 +208,15 @@ def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
 
 def legend() -> str:
     """Return what each verdict and each kind of evidence says."""
-    verdicts = "".join(
+    verdicts = [
         f"<tr><td>{badge(name)}</td><td>{verdict.says}"
         f"{'' if verdict.counted else ' (not counted)'}</td></tr>"
         for name, verdict in VERDICTS.items()
-    )
-    evidence = "".join(
+    ]
+    evidence = [
         f"<tr><td>{name}</td><td>{text}</td></tr>" for name, text in EVIDENCE.items()
-    )
-    head = '<thead><tr><th scope="col">{}</th><th scope="col">it says</th></tr></thead>'
+    ]
     return (
-        '<div class="claim-legend"><table class="claim-table">'
-        f"{head.format('verdict')}<tbody>{verdicts}</tbody></table>"
-        f'<table class="claim-table">{head.format("evidence")}'
-        f"<tbody>{evidence}</tbody></table></div>"
+        f'<div class="claim-legend">{table("", ("verdict", "it says"), verdicts)}'
+        f"{table('', ('evidence', 'it says'), evidence)}</div>"
     )

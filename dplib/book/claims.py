@@ -8,17 +8,14 @@ A notebook opens its part of the ledger once and then checks each claim there::
     book.table()
 
 Every check *computes* a verdict, shows one line, and leaves a small JSON output
-(`MIME_TYPE`) from which the scoreboard is filled. At the parameter values for
-which a claim is made (its field ``at``) a computed verdict that differs from
-the ledger's raises `VerdictError`; at other values (a papermill batch, a
-reader's trial) the number is shown as *not applicable* and nothing raises.
-`Checks.table` ends a notebook, and raises if a claim that the ledger assigns to
-it was never checked.
+(`MIME_TYPE`) from which the scoreboard is filled. At the parameter values for which a
+claim is made (its field ``at``) a computed verdict that differs from the ledger's
+raises `VerdictError`; at other values (a papermill batch, a reader's trial) the number
+is shown as *not applicable* and nothing raises.
 
-A number is a float, with a ``bound`` on its error, or an `Interval` of
-`dplib.book.replicates`. A claim whose evidence is *sampling* must be given
-intervals, and all those of one check together miss with a chance of at most one in
-a million.
+A number is a float, with a ``bound`` on its absolute error, or an `Interval` of
+`dplib.book.replicates`. A claim whose evidence is *sampling* must be given intervals,
+and all those of one check together miss with a chance of at most one in a million.
 
 A claim that holds is *reproduced*; *shown* if it is ours, *implemented* if it is a
 definition.
@@ -29,30 +26,24 @@ from __future__ import annotations
 import ast
 import math
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
 from itertools import pairwise
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from dplib import check
 from dplib.book import ledger, verdicts
 from dplib.book.ledger import Claim, LedgerError, Scalar, half_unit
 from dplib.book.replicates import CHANCE, Interval, share_interval
-from dplib.book.rounding import outward, rounded, shown
+from dplib.book.rounding import DIGITS, outward, rounded, shown
 from dplib.book.verdicts import MIME_TYPE, Check
 
-__all__ = [
-    "MIME_TYPE",
-    "Checks",
-    "Number",
-    "VerdictError",
-    "open_notebook",
-    "printed",
-]
+__all__ = ["MIME_TYPE", "Checks", "VerdictError", "open_notebook", "printed"]
 
 Number = float | Interval
 #: One number, or one for each case that was tried.
@@ -69,53 +60,83 @@ class VerdictError(AssertionError):
     """A computed verdict differs from the one in the ledger."""
 
 
-def _same(have: object, want: Scalar) -> bool:
-    if isinstance(want, (str, bool)):
-        return isinstance(have, type(want)) and bool(have == want)
-    if isinstance(have, bool) or not isinstance(have, numbers.Real):
-        return False
-    if isinstance(have, numbers.Integral) and isinstance(want, int):
-        return int(have) == want  # seeds may be larger than a float can tell apart
-    try:
-        return math.isclose(float(have), want, rel_tol=1.0e-12)
-    except OverflowError:  # an integer of more than 308 digits
-        return False
+class _Given:
+    """What one check was given and found: reads its numbers, adds up their chances."""
+
+    def __init__(self, claim: Claim, bound: float = 0.0) -> None:
+        self.claim, self.bound = claim, bound
+        self.chance = 0.0
+        self.facts: dict[str, Any] = {}  # what decided, for the JSON output
+        self.found("open", None, "")
+
+    def found(self, verdict: str, value: Interval | None, finding: str) -> None:
+        """Note the verdict, the number that decided, and what the reader sees."""
+        self.verdict, self.value, self.finding = verdict, value, finding
+
+    def read(self, name: str, number: Number) -> Interval:
+        """Return a number as an interval that holds it."""
+        if isinstance(number, Interval):
+            self.chance += number.chance
+            if self.chance > CHANCE * (1.0 + _LAST_BITS):
+                raise LedgerError(
+                    f"{self.claim.id}: the intervals of one check may miss with a "
+                    f"chance of {CHANCE} together (chance={CHANCE} / their number)."
+                )
+            return number
+        if self.claim.evidence == "sampling" and name != "trivial":
+            raise LedgerError(
+                f"{self.claim.id}: its evidence is sampling, so '{name}' must be an "
+                "Interval (dplib.book.replicates)."
+            )
+        value = check.finite(name, number, self.claim.id)
+        bound = check.nonnegative("bound", self.bound, self.claim.id)
+        return Interval(value, value - bound, value + bound, 0.0)
+
+    def cases(self, name: str, numbers: Cases) -> dict[str, Interval]:
+        """Return one number, or one for each case, and note them as facts."""
+        named = numbers if isinstance(numbers, Mapping) else {"": numbers}
+        if not named:
+            check.fail(name, self.claim.id, "one case or more", named)
+        found = {case: self.read(name, number) for case, number in named.items()}
+        facts = {c: rounded(one.value, bound=self.bound) for c, one in found.items()}
+        self.facts[name] = facts if named is numbers else facts[""]
+        return found
+
+    def words(self, number: Number) -> str:
+        """Return a number as a reader sees it, with the unit of the print."""
+        if isinstance(number, Interval):
+            return number.text(self.claim.unit)
+        return f"{shown(number, bound=self.bound)} {self.claim.unit}".rstrip()
 
 
-P = ParamSpec("P")
+def _judge(cases: Collection[Interval]) -> str:
+    """Return the verdict on a statement from its margins."""
+    if all(margin.low >= 0.0 for margin in cases):
+        return "reproduced"
+    return "refuted" if any(one.high < 0.0 for one in cases) else "not reproduced"
 
 
-def _quiet_elsewhere(
-    check_method: Callable[Concatenate[Checks, str, P], None],
-) -> Callable[Concatenate[Checks, str, P], None]:
-    """Decide first whether a claim applies: where it does not, nothing raises.
+def _worst(cases: Collection[Interval]) -> Interval:
+    return min(cases, key=lambda margin: margin.low)
 
-    A reader's own parameters may make an algorithm diverge, or a batch too small
-    for a verdict. That is shown as *not applicable*, with the reason.
-    """
 
-    @wraps(check_method)
-    def wrapped(self: Checks, claim_id: str, *args: P.args, **kwargs: P.kwargs) -> None:
-        claim = self._take(claim_id)
-        if self._applies(claim):
-            check_method(self, claim_id, *args, **kwargs)
-            return
-        before = len(self.done)
-        try:
-            check_method(self, claim_id, *args, **kwargs)
-        except Exception as error:  # a reader's trial must go on, whatever it gave
-            del self.done[before:]
-            self._record(claim, "open", None, f"no verdict: {error}")
-
-    return wrapped  # type: ignore[return-value]  # `self` is positional, as in a call
+def _agreement(value: Interval, text: str, size: float) -> str:
+    """Return whether all, none or some of what a value may be agrees with a print."""
+    # A value that lies on the tolerance itself agrees, whatever the last bit.
+    size *= 1.0 + _LAST_BITS
+    low, high = float(text) - size, float(text) + size
+    if low <= value.low and value.high <= high:
+        return "reproduced"
+    return "refuted" if value.high < low or high < value.low else "not reproduced"
 
 
 @dataclass
 class Checks:
     """The claims of one notebook, and the checks made so far.
 
-    Made by `open_notebook`. The only state in it is the list of checks, since a
-    notebook's last cell must know what the cells before it have checked.
+    Made by `open_notebook`. In all six checks ``claim_id`` is an id that the ledger
+    assigns to this notebook, ``bound`` bounds the absolute error of every number that
+    is not an `Interval`, and ``finding`` is what the reader sees.
     """
 
     notebook: str
@@ -125,7 +146,6 @@ class Checks:
 
     # -- the checks --------------------------------------------------------
 
-    @_quiet_elsewhere
     def check_value(
         self,
         claim_id: str,
@@ -135,89 +155,59 @@ class Checks:
         choices: Mapping[str, Number] | None = None,
         finding: str = "",
     ) -> None:
-        """Hold a computed number against the printed one.
+        """Hold a computed number, in the unit of the print, against the printed one.
 
-        Parameters
-        ----------
-        claim_id : str
-            An id of the ledger, assigned to this notebook.
-        value : float or Interval
-            The computed number, in the unit of the printed one.
-        bound : float
-            A bound on its absolute error; 0 means exact up to rounding.
-        choices : mapping of str to float or Interval, optional
-            What comes out under the other choices that the paper leaves open.
-        finding : str
-            What the reader sees; by default our number and the printed one.
+        ``choices`` holds what comes out under the other choices that the paper leaves
+        open.
 
-        Raises
-        ------
-        LedgerError
-            If the ledger has no such claim for this notebook, or no number.
-        VerdictError
-            If the verdict differs from the ledger's, or `value` is too uncertain
-            to decide, at the values for which the claim is made.
-
-        Notes
-        -----
-        *Reproduced*: within the tolerance of what is printed (for a claim of ours:
-        of the ledger's ``ours``), and so under all `choices`. *Underspecified*: the
+        *Reproduced*: within the tolerance of what is printed (for a claim of ours: of
+        the ledger's ``ours``), and so under all `choices`. *Underspecified*: the
         choices decide, and the print lies in their range. *Corrected*: outside the
         tolerance, and within half a unit of the last digit of the ledger's ``ours``.
         *Undecided*: samples leave open whether it agrees. Otherwise *not reproduced*.
         "Within" and "outside" are meant for every number that `value` may be.
         """
-        claim = self._take(claim_id)
-        given = _Given(claim, "check_value", bound)
-        ours = given.read("value", value)
-        target = claim.printed or ((claim.ours,) if claim.kind == "ours" else ())
-        if len(target) != 1:
-            raise LedgerError(
-                f"{claim_id}: check_value needs one number in the ledger."
-            )
-        unit = f" {claim.unit}" if claim.unit else ""
-        if not finding:
-            text = (
-                value.text(claim.unit)
-                if isinstance(value, Interval)
-                else shown(value, bound=bound) + unit
-            )
-            finding = f"ours {text}"
-            if claim.printed:
-                finding += f", printed {claim.printed[0]}{unit}"
-        size, facts = claim.tolerance, {}
-        others = [given.read("choices", number) for number in (choices or {}).values()]
-        if choices:
-            low, high = (f(e.value for e in (ours, *others)) for f in (min, max))
-            # As wide as the samples leave it; a bound on an error widens nothing.
-            every = [v for v in (value, *choices.values()) if isinstance(v, Interval)]
-            least = min([low, *(one.low for one in every)])
-            span = _Ends(low, least, max([high, *(one.high for one in every)]))
-            facts = given.facts(choices=dict(zip(choices, others, strict=True)))
-            digits = {"digits": 3} if every else {}
-            ends = f"{shown(low, **digits)} and {shown(high, **digits)}{unit}"
-            finding += f"; between {ends} as our choices vary"
-        if all(_agrees(claim, number, target[0], size) for number in (ours, *others)):
-            verdict = "reproduced"
-        elif all(
-            _agrees(claim, number, target[0], size, some=True)
-            for number in (ours, *others)
-        ):
-            sampled = claim.evidence == "sampling"
-            verdict = "undecided" if sampled else "not reproduced"
-        elif choices and _agrees(claim, span, target[0], size, some=True):
-            verdict = "underspecified"
-        elif (
-            claim.verdict == "corrected"
-            and not _agrees(claim, ours, target[0], size, some=True)
-            and _agrees(claim, ours, claim.ours, None)
-        ):
-            verdict = "corrected"
-        else:
+        with self._frame(claim_id, bound) as given:
+            claim = given.claim
+            target = claim.printed or ((claim.ours,) if claim.kind == "ours" else ())
+            if len(target) != 1:
+                raise LedgerError(
+                    f"{claim_id}: check_value needs one number in the ledger."
+                )
+            (text,) = target
+            unit = f" {claim.unit}" if claim.unit else ""
+            if not finding:
+                finding = f"ours {given.words(value)}"
+                finding += f", printed {text}{unit}" if claim.printed else ""
+            span = ours = given.read("value", value)
+            numbers = [ours]
+            if choices:
+                numbers += given.cases("choices", choices).values()
+                # As wide as the samples leave it; a bound on an error widens nothing.
+                values = [one.value for one in numbers]
+                every = (value, *choices.values())
+                sampled = [one for one in every if isinstance(one, Interval)]
+                low, high = min(values), max(values)
+                least = min([low, *(one.low for one in sampled)])
+                most = max([high, *(one.high for one in sampled)])
+                span = Interval(low, least, most, 0.0)
+                digits = 3 if sampled else DIGITS
+                ends = f"{shown(low, digits=digits)} and {shown(high, digits=digits)}"
+                finding += f"; between {ends}{unit} as our choices vary"
+            size = half_unit(text) if claim.tolerance is None else claim.tolerance
+            each = [_agreement(number, text, size) for number in numbers]
             verdict = "not reproduced"
-        self._record(claim, verdict, ours, finding, given, facts)
+            if set(each) == {"reproduced"}:
+                verdict = "reproduced"
+            elif "refuted" not in each:
+                verdict = "undecided" if claim.evidence == "sampling" else verdict
+            elif _agreement(span, text, size) != "refuted":
+                verdict = "underspecified"
+            elif claim.verdict == "corrected" and each[0] == "refuted":
+                right = _agreement(ours, claim.ours, half_unit(claim.ours))
+                verdict = "corrected" if right == "reproduced" else verdict
+            given.found(verdict, ours, finding)
 
-    @_quiet_elsewhere
     def check_holds(
         self,
         claim_id: str,
@@ -230,39 +220,21 @@ class Checks:
     ) -> None:
         """Hold an inequality (theorem, bound, assumption) against its margin.
 
-        Parameters
-        ----------
-        claim_id : str
-            An id of the ledger, assigned to this notebook.
-        margin : float, Interval, or mapping of str to these
-            How far the statement is from failing: right side minus left side of the
-            inequality, smallest over everything tried, or one for each case. Negative
-            at a counterexample.
-        repaired : mapping of str to float or Interval, optional
-            The same for the corrected statement, for the same cases.
-        trivial : float or Interval, optional
-            By how much the statement claims less than what holds without it: then it
-            is true, and says nothing.
-        bound : float
-            A bound on the absolute error of all margins.
-        finding : str
-            What was found, in words for the reader, with number and unit.
+        The margin says how far the statement is from failing: right side minus left
+        side, smallest over everything tried, or one for each case; negative at a
+        counterexample. ``repaired`` holds the same for the corrected statement and the
+        same cases, ``trivial`` by how much the statement claims less than what holds
+        without it: then it is true, and says nothing.
 
-        Raises
-        ------
-        LedgerError, VerdictError
-            As `check_value`.
-
-        Notes
-        -----
         *Reproduced* if the margin is at least `bound` in every case, *empty* if
         `trivial` is too; *refuted* if it is below ``-bound`` in some case, and
         *corrected* if besides the repaired statement holds in every case, that of the
         counterexample included; *not reproduced* if `bound` does not decide.
         """
-        self._hold(claim_id, "check_holds", margin, repaired, trivial, bound, finding)
+        with self._frame(claim_id, bound) as given:
+            _hold(given, margin, repaired, trivial)
+            given.finding = finding
 
-    @_quiet_elsewhere
     def check_equal(
         self,
         claim_id: str,
@@ -274,42 +246,24 @@ class Checks:
     ) -> None:
         """Hold an equation (definition, algorithm, identity) against its gap.
 
-        Parameters
-        ----------
-        claim_id : str
-            An id of the ledger, assigned to this notebook.
-        gap : float, or mapping of str to float
-            The largest absolute difference of the two sides, or one for each case.
-        within : float
-            The tolerance: far above rounding, far below anything that matters.
-        repaired : mapping of str to float, optional
-            The gaps of the corrected statement, for the same cases.
-        finding : str
-            What was found, in words for the reader; not the gap itself, which is
-            rounding error and differs between processors.
-
-        Raises
-        ------
-        LedgerError, VerdictError
-            As `check_value`.
-
-        Notes
-        -----
-        The verdicts are those of `check_holds` for the margins ``within - gap``.
+        The gap is the largest absolute difference of the two sides, or one for each
+        case; ``within`` the tolerance, far above rounding and far below anything that
+        matters; ``repaired`` the gaps of the corrected statement. The verdicts are
+        those of `check_holds` for the margins ``within - gap``.
         """
-        within = check.positive("within", within, "check_equal")
 
         def margins(gaps: float | Mapping[str, float]) -> Any:
             if isinstance(gaps, Mapping):
                 return {name: margins(one) for name, one in gaps.items()}
             # Rounding is far below `within`: what passes is stored as one number.
-            gaps = check.nonnegative("gap", gaps, "check_equal")
+            gaps = check.nonnegative("gap", gaps, claim_id)
             return 0.0 if gaps <= within else within - gaps
 
-        mended = None if repaired is None else margins(repaired)
-        self._hold(claim_id, "check_equal", margins(gap), mended, None, 0.0, finding)
+        with self._frame(claim_id) as given:
+            mended = None if repaired is None else margins(repaired)
+            _hold(given, margins(gap), mended, None)
+            given.finding = finding
 
-    @_quiet_elsewhere
     def check_readings(
         self,
         claim_id: str,
@@ -320,122 +274,78 @@ class Checks:
     ) -> None:
         """Hold a claim whose measure or setting the paper leaves open.
 
-        Parameters
-        ----------
-        claim_id : str
-            An id of the ledger, assigned to this notebook.
-        margins : mapping of str to float or Interval
-            The margin, as in `check_holds`, under each reading of the words
-            ("within 10 %", "within a factor 2") or each choice of the setting; two or
-            more.
-        bound, finding
-            As in `check_holds`; the finding gives the figures.
+        A margin, as in `check_holds`, under each reading of the words ("within 10 %",
+        "within a factor 2") or each choice of the setting; two or more.
 
-        Raises
-        ------
-        LedgerError, VerdictError
-            As `check_value`.
-
-        Notes
-        -----
         *Underspecified* if the readings decide, or if the ledger lists what we assumed
         and the claim holds under all of them; otherwise *reproduced* if it holds under
         all; *refuted* if it fails under all; else *not reproduced*.
         """
-        claim = self._take(claim_id)
-        given = _Given(claim, "check_readings", bound)
-        cases = given.cases("margins", margins)
-        if len(cases) < 2:
-            raise LedgerError(f"{claim_id}: check_readings needs two readings or more.")
-        each = [_judge({name: ends}) for name, ends in cases.items()]
-        verdict = "not reproduced"
-        if "reproduced" in each and "refuted" in each:
-            verdict = "underspecified"
-        elif len(set(each)) == 1:
-            verdict = each[0]
-            if verdict == "reproduced" and claim.assumed:
+        with self._frame(claim_id, bound) as given:
+            cases = given.cases("margin", margins)
+            if len(cases) < 2:
+                raise LedgerError(f"{claim_id}: check_readings needs two or more.")
+            each = {_judge([margin]) for margin in cases.values()}
+            verdict = each.pop() if len(each) == 1 else "not reproduced"
+            decide = {"reproduced", "refuted"} <= each
+            if decide or (verdict == "reproduced" and given.claim.assumed):
                 verdict = "underspecified"
-        worst = min(cases.values(), key=lambda ends: ends.low)
-        self._record(claim, verdict, worst, finding, given, given.facts(margin=cases))
+            given.found(verdict, _worst(cases.values()), finding)
 
-    @_quiet_elsewhere
     def check_band(
         self, claim_id: str, replicates: ArrayLike, *, finding: str = ""
     ) -> None:
         """Hold printed stochastic values against our replicate distribution.
 
-        Parameters
-        ----------
-        claim_id : str
-            An id of the ledger, assigned to this notebook.
-        replicates : array_like, shape (n,) or (n, d)
-            Our independent replicates; ``d`` is the number of printed values,
-            which are judged jointly, and ``n`` at least ``40 d``.
-        finding : str
-            Words for the reader before the percentiles.
+        ``replicates`` are independent, of shape (n,) or (n, d), where d is the number
+        of printed values, which are judged jointly, and n at least ``40 d``.
 
-        Raises
-        ------
-        LedgerError, VerdictError, ValueError
-            As `check_value`; `ValueError` if the shape is another.
-
-        Notes
-        -----
-        A printed value lies at a percentile of the replicates (ties count one
-        half). For the joint verdict the print joins the replicates, each of the
-        ``n + 1`` is as extreme as the farthest of its ``d`` ranks is from the
-        middle one, and the p-value is the share that is as extreme as the print
-        (itself included). *Reproduced*: the p-value is above 5 %, that is, the
-        print lies in the central 95 %; *not reproduced*: below; *undecided* if the
-        interval of the p-value, which misses with a chance of one in a million, has
-        5 % inside.
+        A printed value lies at a percentile of the replicates (ties count one half).
+        For the joint verdict the print joins the replicates, each of the ``n + 1`` is
+        as extreme as the farthest of its ``d`` ranks is from the middle one, and the
+        p-value is the share that is as extreme as the print (itself included).
+        *Reproduced*: the p-value is above 5 %, that is, the print lies in the central
+        95 %; *not reproduced*: below; *undecided* if the interval of the p-value, which
+        misses with a chance of one in a million, has 5 % inside.
 
         If the print is one more draw from our distribution, then all ``n + 1`` are
-        exchangeable, so that it is rejected with probability 5 % at most,
-        whatever the distribution and ``n``. Ranking the print against the replicates
-        but these against themselves would not do: a value is never farther out than
-        the outermost of a sample that it belongs to. Each value has two
-        outermost ones, hence ``n >= 40 d``: with fewer, a print far from all
-        replicates could pass.
+        exchangeable, so that it is rejected with probability 5 % at most, whatever the
+        distribution and ``n``. Ranking the print against the replicates but these
+        against themselves would not do: a value is never farther out than the outermost
+        of a sample that it belongs to. Each value has two outermost ones, hence
+        ``n >= 40 d``: with fewer, a print far from all replicates could pass.
         """
-        claim = self._take(claim_id)
-        if not claim.printed:
-            raise LedgerError(f"{claim_id}: check_band needs printed values.")
-        count = len(claim.printed)
-        sample = np.asarray(replicates, dtype=float)
-        sample = sample[:, None] if sample.ndim == 1 else sample
-        least = 40 * count
-        if sample.ndim != 2 or sample.shape[1] != count or sample.shape[0] < least:
-            raise ValueError(
-                f"The 'replicates' parameter of check_band must be an array of shape "
-                f"(n >= {least}, {count}). "
-                f"Got an array of shape {np.shape(replicates)} instead."
-            )
-        sample = check.array("replicates", sample, "check_band", shape=(None, count))
-        printed = np.array([float(text) for text in claim.printed])
-        ours = _ranks(sample, printed[None, :])[0] / (2.0 * len(sample))
-        pool = np.vstack([printed, sample])
-        # Integers, so that the two tails are as extreme to the last bit.
-        extremeness = np.abs(_ranks(pool, pool) - len(pool)).max(axis=1)
-        as_extreme = int(np.sum(extremeness >= extremeness[0]))
-        p_value = share_interval(as_extreme, len(pool))
-        verdict = "undecided"
-        if p_value.low > _OUTSIDE:
-            verdict = "reproduced"
-        elif p_value.high < _OUTSIDE:
-            verdict = "not reproduced"
-        parts = [
-            f"printed {text} at percentile {shown(100.0 * p, digits=2)}"
-            for text, p in zip(claim.printed, ours, strict=True)
-        ]
-        parts.append(
-            f"runs at least as unusual: {(100.0 * p_value).text('%')} of {len(sample)}"
-        )
-        finding = "; ".join([finding, *parts] if finding else parts)
-        given = _Given(claim, "check_band", 0.0)
-        self._record(claim, verdict, given.read("p_value", p_value), finding, given, {})
+        with self._frame(claim_id) as given:
+            texts = given.claim.printed
+            if not texts:
+                raise LedgerError(f"{claim_id}: check_band needs printed values.")
+            sample = np.asarray(replicates, dtype=float)
+            sample = sample[:, None] if sample.ndim == 1 else sample
+            shape = (None, len(texts))
+            sample = check.array("replicates", sample, claim_id, shape=shape)
+            if len(sample) < 40 * len(texts):
+                must = f"{40 * len(texts)} or more"
+                check.fail("replicates", claim_id, must, len(sample))
+            # The print is the first row; a tie counts one half.
+            pool = np.vstack([[float(text) for text in texts], sample])
+            ranks = stats.rankdata(pool, axis=0)
+            parts = [finding] if finding else []
+            for text, rank in zip(texts, ranks[0], strict=True):
+                percentile = shown(100.0 * (rank - 1.0) / len(sample), digits=2)
+                parts.append(f"printed {text} at percentile {percentile}")
+            # Twice the distance from the middle: integers, alike in both tails.
+            extremeness = np.abs(2.0 * ranks - (len(pool) + 1)).max(axis=1)
+            as_extreme = int(np.sum(extremeness >= extremeness[0]))
+            p_value = given.read("p_value", share_interval(as_extreme, len(pool)))
+            share = (100.0 * p_value).text("%")
+            parts.append(f"runs at least as unusual: {share} of {len(sample)}")
+            verdict = "undecided"
+            if p_value.low > _OUTSIDE:
+                verdict = "reproduced"
+            elif p_value.high < _OUTSIDE:
+                verdict = "not reproduced"
+            given.found(verdict, p_value, "; ".join(parts))
 
-    @_quiet_elsewhere
     def check_order(
         self,
         claim_id: str,
@@ -444,55 +354,25 @@ class Checks:
         bound: float = 0.0,
         finding: str = "",
     ) -> None:
-        """Hold a claimed order against computed values.
+        """Hold a claimed order, the smallest first, against computed values.
 
-        Parameters
-        ----------
-        claim_id : str
-            An id of the ledger, assigned to this notebook.
-        values : mapping of str to float or Interval
-            Names and values in the claimed order, the smallest first.
-        bound : float
-            A bound on the absolute error of each value.
-        finding : str
-            What the reader sees; by default names and values.
-
-        Raises
-        ------
-        LedgerError, VerdictError, ValueError
-            As `check_value`; `ValueError` for fewer than two values.
-
-        Notes
-        -----
         *Reproduced* if each value is surely below the next, *refuted* if one is surely
         above the next, else *not reproduced*: the order is not decided.
         """
-        claim = self._take(claim_id)
-        where = "check_order"
-        if len(values) < 2:
-            check.fail("values", where, "a mapping of two values or more", dict(values))
-        given = _Given(claim, where, bound)
-        cases = given.cases("values", values)
-        pairs = list(pairwise(cases.values()))
-        steps = [
-            _Ends(b.value - a.value, b.low - a.high, b.high - a.low) for a, b in pairs
-        ]
-        # Equal values are in no order, and rounding puts none before another.
-        tiny = [1.0e-12 * max(abs(a.value), abs(b.value), 1e-290) for a, b in pairs]
-        clear = [
-            _Ends(s.value, s.low - t, s.high + t)
-            for s, t in zip(steps, tiny, strict=True)
-        ]
-        verdict = _judge(dict(enumerate(clear)))
-        if not finding:
-            finding = ", ".join(
-                f"{name} {v.text(claim.unit)}"
-                if isinstance(v, Interval)
-                else f"{name} {shown(v, bound=bound)}"
-                for name, v in values.items()
-            )
-        worst = min(steps, key=lambda ends: ends.low)
-        self._record(claim, verdict, worst, finding, given, given.facts(values=cases))
+        with self._frame(claim_id, bound) as given:
+            cases = given.cases("values", values)
+            if len(cases) < 2:
+                check.fail("values", claim_id, "two values or more", dict(values))
+            steps, clear = [], []
+            for a, b in pairwise(cases.values()):
+                step = Interval(b.value - a.value, b.low - a.high, b.high - a.low, 0.0)
+                steps.append(step)
+                # Equal values are in no order, and rounding puts none before another.
+                tiny = 1.0e-12 * max(abs(a.value), abs(b.value), 1e-290)
+                low, high = step.low - tiny, step.high + tiny
+                clear.append(Interval(step.value, low, high, 0.0))
+            named = (f"{name} {given.words(one)}" for name, one in values.items())
+            given.found(_judge(clear), _worst(steps), finding or ", ".join(named))
 
     # -- the end of a notebook ----------------------------------------------
 
@@ -510,212 +390,116 @@ class Checks:
             raise VerdictError(f"{self.notebook}: not checked: {', '.join(missing)}.")
         verdicts.show(verdicts.table(self.done))
 
-    # -- what the checks share ----------------------------------------------
+    # -- the frame of every check --------------------------------------------
 
-    def _take(self, claim_id: str) -> Claim:
+    @contextmanager
+    def _frame(self, claim_id: str, bound: float = 0.0) -> Iterator[_Given]:
+        """Let a verdict be computed, show it, and hold it against the ledger's."""
         if claim_id not in self.claims:
-            known = ", ".join(self.claims) or "none"
+            known = ", ".join(self.claims)
             raise LedgerError(
                 f"{claim_id}: the ledger assigns no such claim to {self.notebook}. "
                 f"It has: {known}."
             )
         if any(item.claim.id == claim_id for item in self.done):
             raise LedgerError(f"{claim_id}: checked twice in {self.notebook}.")
-        return self.claims[claim_id]
+        claim = self.claims[claim_id]
+        elsewhere = self._elsewhere(claim)
+        given = _Given(claim, bound)
+        try:
+            yield given
+        except Exception as error:  # a reader's trial must go on, whatever it gave
+            if not elsewhere:
+                raise
+            given = _Given(claim)
+            given.finding = f"no verdict: {error}"
+        verdict, value = given.verdict, given.value
+        if verdict == "reproduced":
+            holds = {"ours": "shown", "definition": "implemented"}
+            verdict = holds.get(claim.kind, verdict)
+        chance = {"chance": rounded(given.chance)} if given.chance else {}
+        item = Check(
+            claim=claim,
+            verdict="not applicable" if elsewhere else verdict,
+            value=None if value is None else rounded(value.value, bound=given.bound),
+            interval=None if value is None else _ends(value),
+            finding=given.finding + elsewhere,
+            bound=rounded(given.bound, digits=2),
+            facts=given.facts | chance,
+        )
+        self.done.append(item)
+        verdicts.show(item.bundle())
+        if not elsewhere and verdict != claim.verdict:
+            raise VerdictError(
+                f"{claim_id}: computed verdict '{verdict}', the ledger says "
+                f"'{claim.verdict}' ({given.finding})."
+            )
 
-    def _applies(self, claim: Claim) -> bool:
+    def _elsewhere(self, claim: Claim) -> str:
+        """Return where a claim is made; empty if that is here."""
+        places = []
         for name, want in claim.at.items():
             if name not in self.parameters:
                 raise LedgerError(
                     f"{claim.id}: is made at {name} = {want}; give {name} to "
                     f"open_notebook."
                 )
-        return all(_same(self.parameters[k], want) for k, want in claim.at.items())
-
-    def _elsewhere(self, claim: Claim) -> str:
-        """Return where the claim is made, as far as that is not here."""
-        values = ", ".join(
-            f"{name} = {want}"
-            for name, want in claim.at.items()
-            if not _same(self.parameters[name], want)
-        )
-        return f"other parameters: the claim is made at {values}"
-
-    def _hold(
-        self,
-        claim_id: str,
-        where: str,
-        margin: Cases,
-        repaired: Mapping[str, Number] | None,
-        trivial: Number | None,
-        bound: float,
-        finding: str,
-    ) -> None:
-        claim = self._take(claim_id)
-        given = _Given(claim, where, bound)
-        cases = given.cases("margin", margin)
-        facts = given.facts(margin=cases)
-        verdict = _judge(cases)
-        if repaired is not None:
-            mended = given.cases("repaired", repaired)
-            facts |= given.facts(repaired=mended)
-            if not isinstance(margin, Mapping) or set(mended) != set(cases):
-                raise LedgerError(
-                    f"{claim_id}: 'repaired' needs the cases of 'margin', the "
-                    "counterexample among them."
-                )
-            if verdict == "refuted" and _judge(mended) == "reproduced":
-                verdict = "corrected"
-        if trivial is not None:
-            less = given.cases("trivial", trivial)
-            facts |= given.facts(trivial=less)
-            if verdict == _judge(less) == "reproduced":
-                verdict = "empty"
-        worst = min(cases.values(), key=lambda ends: ends.low)
-        self._record(claim, verdict, worst, finding, given, facts)
-
-    def _record(
-        self,
-        claim: Claim,
-        verdict: str,
-        value: _Ends | None,
-        finding: str,
-        given: _Given | None = None,
-        facts: Mapping[str, Any] | None = None,
-    ) -> None:
-        applies = self._applies(claim)
-        if verdict == "reproduced":
-            verdict = {"ours": "shown", "definition": "implemented"}.get(
-                claim.kind, verdict
-            )
-        bound = given.bound if given else 0.0
-        facts = dict(facts or {})
-        if given and given.chance:
-            facts["chance"] = rounded(given.chance)
-        wide = value is not None and value.low < value.high
-        item = Check(
-            claim=claim,
-            verdict=verdict if applies else "not applicable",
-            value=None if value is None else rounded(value.value, bound=bound),
-            interval=value.outward() if value is not None and wide else None,
-            finding=finding if applies else f"{finding} ({self._elsewhere(claim)})",
-            bound=rounded(bound, digits=2),
-            facts=facts,
-        )
-        self.done.append(item)
-        verdicts.show(
-            {
-                "text/html": item.html(),
-                "text/plain": item.text(),
-                MIME_TYPE: item.payload(),
-            }
-        )
-        if applies and verdict != claim.verdict:
-            raise VerdictError(
-                f"{claim.id}: computed verdict '{verdict}', the ledger says "
-                f"'{claim.verdict}' ({finding})."
-            )
+            if not _same(self.parameters[name], want):
+                places.append(f"{name} = {want}")
+        made = f" (other parameters: the claim is made at {', '.join(places)})"
+        return made if places else ""
 
 
-@dataclass(frozen=True)
-class _Ends:
-    """A number, and between what it may be."""
-
-    value: float
-    low: float
-    high: float
-
-    def outward(self) -> tuple[float | None, float | None]:
-        """Return the ends, rounded outward; None for an infinite one."""
-        _, low, high = outward(self.value, self.low, self.high)
-        return (
-            float(low) if math.isfinite(self.low) else None,
-            float(high) if math.isfinite(self.high) else None,
-        )
-
-
-class _Given:
-    """What one check was given: reads its numbers, and adds up their chances."""
-
-    def __init__(self, claim: Claim, where: str, bound: float) -> None:
-        self.claim, self.where = claim, where
-        self.bound = check.nonnegative("bound", bound, where)
-        self.chance = 0.0
-
-    def read(self, name: str, number: Number) -> _Ends:
-        if isinstance(number, Interval):
-            self.chance += number.chance
-            if self.chance > CHANCE * (1.0 + _LAST_BITS):
-                raise LedgerError(
-                    f"{self.claim.id}: the intervals of one check may miss with a "
-                    f"chance of {CHANCE} together (chance={CHANCE} / their number)."
-                )
-            return _Ends(number.value, number.low, number.high)
-        if self.claim.evidence == "sampling" and name != "trivial":
+def _hold(
+    given: _Given,
+    margin: Cases,
+    repaired: Mapping[str, Number] | None,
+    trivial: Number | None,
+) -> None:
+    """Judge a statement by its margins."""
+    cases = given.cases("margin", margin)
+    verdict = _judge(cases.values())
+    if repaired is not None:
+        mended = given.cases("repaired", repaired)
+        if set(mended) != set(cases) or not isinstance(margin, Mapping):
             raise LedgerError(
-                f"{self.claim.id}: its evidence is sampling, so '{name}' must be an "
-                "Interval (dplib.book.replicates)."
+                f"{given.claim.id}: 'repaired' needs the cases of 'margin', the "
+                "counterexample among them."
             )
-        value = check.finite(name, number, self.where)
-        return _Ends(value, value - self.bound, value + self.bound)
-
-    def cases(self, name: str, numbers: Cases) -> dict[str, _Ends]:
-        if not isinstance(numbers, Mapping):
-            return {"": self.read(name, numbers)}
-        if not numbers:
-            check.fail(name, self.where, "one case or more", numbers)
-        return {case: self.read(name, number) for case, number in numbers.items()}
-
-    def facts(self, **found: Mapping[str, _Ends]) -> dict[str, Any]:
-        """Return what decided, for the JSON: one number, or one a case."""
-        numbers = {
-            name: {
-                case: rounded(e.value, bound=self.bound) for case, e in cases.items()
-            }
-            for name, cases in found.items()
-        }
-        return {name: n[""] if set(n) == {""} else n for name, n in numbers.items()}
+        if verdict == "refuted" and _judge(mended.values()) == "reproduced":
+            verdict = "corrected"
+    if trivial is not None:
+        less = given.cases("trivial", trivial)
+        if verdict == _judge(less.values()) == "reproduced":
+            verdict = "empty"
+    given.found(verdict, _worst(cases.values()), "")
 
 
-def _judge(cases: Mapping[Any, _Ends]) -> str:
-    """Return the verdict on a statement from its margins."""
-    if all(ends.low >= 0.0 for ends in cases.values()):
-        return "reproduced"
-    return "refuted" if any(e.high < 0.0 for e in cases.values()) else "not reproduced"
+def _same(have: object, want: Scalar) -> bool:
+    """Whether a parameter has the value for which a claim is made."""
+    if isinstance(have, bool | str) or isinstance(want, bool | str):
+        return type(have) is type(want) and have == want
+    if isinstance(want, int):  # seeds may be larger than a float can tell apart
+        return bool(have == want)
+    return isinstance(have, numbers.Real) and math.isclose(have, want, rel_tol=1e-12)
 
 
-def _agrees(
-    claim: Claim, value: _Ends, text: str, size: float | None, *, some: bool = False
-) -> bool:
-    """Whether all (or some) numbers that a value may be round to a printed one."""
-    try:
-        target = float(ledger.decimal(text))
-    except ValueError:
-        raise LedgerError(
-            f"{claim.id}: 'ours: {text}' must be a number for check_value."
-        ) from None
-    size = half_unit(text) if size is None else size
-    if not math.isfinite(target) or not math.isfinite(size):
-        # Within an infinite tolerance every value would agree.
-        raise LedgerError(f"{claim.id}: '{text}' is too large for a float.")
-    # A value that lies on the tolerance itself agrees, whatever the last bit.
-    size *= 1.0 + _LAST_BITS
-    if some:
-        return value.low <= target + size and target - size <= value.high
-    return target - size <= value.low and value.high <= target + size
+def _ends(value: Interval) -> list[float | None] | None:
+    """Return the ends rounded outward, None for an infinite one, if they differ."""
+    if value.low == value.high:
+        return None
+    _, *ends = outward(value.value, value.low, value.high)
+    return [None if "∞" in end else float(end) for end in ends]
 
 
-def _ranks(
-    sample: check.FloatArray, points: check.FloatArray
-) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
-    """Return twice the number of the sample below each point, a tie counted once."""
-    result = np.empty(points.shape, dtype=np.intp)
-    for column in range(sample.shape[1]):
-        order = np.sort(sample[:, column])
-        left = np.searchsorted(order, points[:, column], side="left")
-        right = np.searchsorted(order, points[:, column], side="right")
-        result[:, column] = left + right
-    return result
+# -- a notebook's part of the ledger -------------------------------------------------
+
+
+def _chapter(name: str) -> ledger.Ledger:
+    chapter = name.partition("/")[0].partition(".")[0]
+    return ledger.load_chapter(
+        ledger.book_root() / "book" / "claims" / f"{chapter}.yml"
+    )
 
 
 def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
@@ -728,11 +512,6 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
     **parameters : float, int, bool or str
         The values of the notebook's parameters that its claims depend on.
 
-    Returns
-    -------
-    Checks
-        With the six checks and the closing table.
-
     Raises
     ------
     LedgerError
@@ -744,16 +523,9 @@ def open_notebook(notebook: str, **parameters: Scalar) -> Checks:
 
     if shell := get_ipython():
         _refuse_unknown(shell.user_ns.get("In", []), notebook)
-    must = "like 'rewards/03_design'"
-    if not isinstance(notebook, str):
-        check.fail("notebook", "open_notebook", must, notebook, TypeError)
-    chapter = notebook.split("/", 1)[0]
-    path = ledger.book_root() / "book" / "claims" / f"{chapter}.yml"
-    if chapter not in ledger.CHAPTERS or not path.is_file():
-        check.fail("notebook", "open_notebook", must, notebook)
-    claims = ledger.load_chapter(path).of_notebook(notebook)
+    claims = _chapter(notebook).of_notebook(notebook)
     if not claims:
-        raise LedgerError(f"{path.name}: no claim has 'notebook: {notebook}'.")
+        raise LedgerError(f"The ledger has no claim with 'notebook: {notebook}'.")
     return Checks(notebook, dict(parameters), {claim.id: claim for claim in claims})
 
 
@@ -773,33 +545,14 @@ def _assigned(cell: str) -> set[str]:
 
 
 def printed(claim_id: str) -> tuple[float, ...]:
-    """Return the numbers that the paper prints for a claim, to draw beside ours.
-
-    Parameters
-    ----------
-    claim_id : str
-        An id of the ledger, of any notebook.
-
-    Returns
-    -------
-    tuple of float
-        As many as the ledger has; never typed a second time.
-
-    Raises
-    ------
-    LedgerError
-        If the ledger has no such claim, or no number for it.
+    """Return the numbers that the paper prints for a claim, never typed a second time.
 
     Examples
     --------
     >>> printed("truthful.finals")
     (0.5367, 0.687)
     """
-    if not isinstance(claim_id, str):
-        check.fail("claim_id", "printed", "an id of the ledger", claim_id, TypeError)
-    chapter = claim_id.split(".", 1)[0]
-    books = ledger.load_all()
-    claim = books[chapter].claims.get(claim_id) if chapter in books else None
+    claim = _chapter(claim_id).claims.get(claim_id)
     if claim is None or not claim.printed:
         raise LedgerError(f"{claim_id}: the ledger has no printed number for it.")
     return tuple(float(text) for text in claim.printed)

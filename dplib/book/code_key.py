@@ -15,25 +15,22 @@ from pathlib import Path
 
 __all__ = ["code_key", "reached", "source_key"]
 
-
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
-
-def _docstring_free(tree: ast.AST) -> ast.AST:
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if (
-            isinstance(node, _DOCUMENTED)
-            and body
-            and isinstance(body[0], ast.Expr)
-            and isinstance(body[0].value, ast.Constant)
-            and isinstance(body[0].value.value, str)
-        ):
-            node.body = body[1:]
-    return tree
+# A magic or a shell line; not `% b` or `!= b`, which continue an expression.
+_MAGIC = re.compile(r"^([ \t]*)(?:%{1,2}[A-Za-z_]|!(?!=)).*$", re.MULTILINE)
 
 
-def _imports(tree: ast.AST, package: str) -> set[str]:
+def _cells(source: str) -> ast.Module:
+    """Parse cells: lines that only a notebook understands do nothing."""
+    return ast.parse(_MAGIC.sub(r"\1pass", source))
+
+
+def _module(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _imports(tree: ast.AST, package: str) -> list[str]:
     """Return the dotted names, absolute, that a tree imports."""
     names: set[str] = set()
     for node in ast.walk(tree):
@@ -45,32 +42,52 @@ def _imports(tree: ast.AST, package: str) -> set[str]:
                 parts = package.split(".")
                 parts = parts[: len(parts) - node.level + 1]
                 base = ".".join(part for part in (*parts, node.module) if part)
-            names.add(base)
             # What is imported may itself be a module.
-            names.update(f"{base}.{alias.name}" for alias in node.names)
-    return names
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return sorted(names)
 
 
 def _file(name: str, folder: Path) -> Path | None:
     """Return the file of a dotted name below the package, if it is a module."""
-    parts = name.split(".")
-    if parts[0] != folder.name:
-        return None
-    path = folder.joinpath(*parts[1:])
+    package, *parts = name.split(".")
+    path = folder.joinpath(*parts)
     # A package hides a module of the same name.
     for candidate in (path / "__init__.py", path.with_suffix(".py")):
-        if candidate.is_file():
+        if package == folder.name and candidate.is_file():
             return candidate
     return None
 
 
-# A magic or a shell line; not `% b` or `!= b`, which continue an expression.
-_MAGIC = re.compile(r"^([ \t]*)(?:%{1,2}[A-Za-z_]|!(?!=)).*$", re.MULTILINE)
+def reached(source: str, folder: Path) -> dict[str, Path]:
+    """Return the library modules that a piece of code reaches.
 
+    Parameters
+    ----------
+    source : str
+        Python code, such as the cells of a notebook joined.
+    folder : pathlib.Path
+        The package's folder, named as the package.
 
-def _code(source: str) -> str:
-    """Make the lines that only a notebook understands, magics, do nothing."""
-    return _MAGIC.sub(r"\1pass", source)
+    Returns
+    -------
+    dict of str to pathlib.Path
+        Dotted name and file of every module of the package that is imported
+        by `source` or by a module reached, function bodies included.
+    """
+    found: dict[str, Path] = {}
+    queue = _imports(_cells(source), folder.name)
+    while queue:
+        # Importing a.b.c executes a, a.b and a.b.c.
+        parts = queue.pop().split(".")
+        for end in range(1, len(parts) + 1):
+            name = ".".join(parts[:end])
+            path = _file(name, folder)
+            if path is None or name in found:
+                continue
+            found[name] = path
+            inside = name if path.name == "__init__.py" else name.rpartition(".")[0]
+            queue += _imports(_module(path), inside)
+    return dict(sorted(found.items()))
 
 
 def _dump(node: object) -> str:
@@ -95,88 +112,28 @@ def _dump(node: object) -> str:
     return repr(node)
 
 
-def reached(source: str, folder: Path) -> dict[str, Path]:
-    """Return the library modules that a piece of code reaches.
-
-    Parameters
-    ----------
-    source : str
-        Python code, such as the cells of a notebook joined.
-    folder : pathlib.Path
-        The package's folder, named as the package.
-
-    Returns
-    -------
-    dict of str to pathlib.Path
-        Dotted name and file of every module of the package that is imported
-        by `source` or by a module reached, function bodies included.
-
-    Raises
-    ------
-    SyntaxError
-        If `source` is not Python.
-    """
-    package = folder.name
-    found: dict[str, Path] = {}
-    queue = sorted(_imports(ast.parse(_code(source)), package))
-    while queue:
-        name = queue.pop()
-        # Importing a.b.c executes a, a.b and a.b.c.
-        parts = name.split(".")
-        for end in range(1, len(parts) + 1):
-            dotted = ".".join(parts[:end])
-            path = _file(dotted, folder)
-            if path is None or dotted in found:
-                continue
-            found[dotted] = path
-            inside = dotted if path.name == "__init__.py" else dotted.rpartition(".")[0]
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            queue.extend(sorted(_imports(tree, inside)))
-    return dict(sorted(found.items()))
+def _code(tree: ast.Module) -> str:
+    """Return what code does as text: without docstrings, comments and layout."""
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False):
+            del node.body[0]
+    return _dump(tree)
 
 
 def source_key(source: str) -> str:
     """Return the key of a piece of code itself, comments and docstrings left out.
-
-    Parameters
-    ----------
-    source : str
-        Python code.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Raises
-    ------
-    SyntaxError
-        If `source` is not Python.
 
     Examples
     --------
     >>> source_key("x = 1  # one") == source_key("x  =  1")
     True
     """
-    tree = _docstring_free(ast.parse(_code(source)))
-    return hashlib.sha256(_dump(tree).encode()).hexdigest()
+    return hashlib.sha256(_code(_cells(source)).encode()).hexdigest()
 
 
 def code_key(source: str, folder: Path) -> str:
-    """Return the key of the library code that `source` reaches.
-
-    Parameters
-    ----------
-    source, folder
-        As for `reached`.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """Return the key of the library code that `source` reaches, as for `reached`."""
     digest = hashlib.sha256()
     for name, path in reached(source, folder).items():
-        tree = _docstring_free(ast.parse(path.read_text(encoding="utf-8")))
-        digest.update(f"{name}\n{_dump(tree)}\n".encode())
+        digest.update(f"{name}\n{_code(_module(path))}\n".encode())
     return digest.hexdigest()

@@ -3,6 +3,8 @@
 One thread, no display, fixed hashes; and settings of IPython, Jupyter and matplotlib
 from folders that are empty, so that no profile, start-up file or ``matplotlibrc`` of
 the reader changes what a notebook shows, and none needs a home folder to write to.
+
+``env $(python -m dplib.book.kernels) COMMAND`` gives a command the first three.
 """
 
 from __future__ import annotations
@@ -16,15 +18,18 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-__all__ = ["environment", "surroundings"]
+__all__ = ["FIXED", "environment", "surroundings"]
 
-_FIXED = {
+#: One thread (more only fight over the same cores), no display, fixed hashes.
+FIXED = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
     "MPLBACKEND": "agg",
     "PYTHONHASHSEED": "0",
+}
+_NOTHING_ELSE = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "PYTHONSTARTUP": "",  # IPython runs it too
     "PYTHONVERBOSE": "",
@@ -56,19 +61,21 @@ def environment() -> dict[str, str]:
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     for folder in _FOLDERS.values():
         (place / folder).mkdir(exist_ok=True)
-    return _FIXED | {name: str(place / folder) for name, folder in _FOLDERS.items()}
+    folders = {name: str(place / folder) for name, folder in _FOLDERS.items()}
+    return FIXED | _NOTHING_ELSE | folders
 
 
 @contextmanager
 def surroundings() -> Iterator[None]:
     """Give this environment to the processes that are started meanwhile."""
-    saved = {name: os.environ.get(name) for name in environment()}
+    saved = dict(os.environ)
     os.environ.update(environment())
     try:
         yield
     finally:
-        for name, value in saved.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(saved)
+
+
+if __name__ == "__main__":
+    print(*(f"{name}={value}" for name, value in FIXED.items()))

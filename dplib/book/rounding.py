@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dplib import check
-
 __all__ = ["DIGITS", "outward", "rounded", "shown"]
 
 #: Most significant digits that the book prints.
@@ -24,36 +22,14 @@ def _decimals(value: float, bound: float, digits: int) -> int:
     size = 0 if value == 0.0 else math.floor(math.log10(abs(value)))
     keep = digits - 1 - size
     if bound > 0.0:
-        unit = 2.0 * bound
-        if not math.isfinite(unit):
-            return -309  # no digit of any float is certified
-        keep = min(keep, math.ceil(-math.log10(unit)))
+        keep = min(keep, math.ceil(-math.log10(2.0 * bound)))
     return keep
 
 
 def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
-    """Return `value` rounded to digits that leave it within `bound`, at most six.
+    """Return `value` rounded to so many significant digits that stay within `bound`.
 
-    Parameters
-    ----------
-    value : float
-        Any number; infinities and NaN are returned as they are.
-    bound : float
-        A bound on the absolute error of `value`, 0 or greater.
-    digits : int
-        At most so many significant digits, 1 to 15.
-
-    Returns
-    -------
-    float
-        Zero if zero is within `bound` and no digit is worth showing. Rounded towards
-        zero where the nearer number is too large for a float: 1.7e308 to one digit is
-        1e308.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `bound` is not a non-negative finite float or `digits` not in 1..15.
+    Infinities and NaN come back; zero if no digit is worth showing, and never -0.
 
     Examples
     --------
@@ -64,18 +40,10 @@ def rounded(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> float:
     >>> rounded(124.1, bound=0.7)
     124.0
     """
-    bound = check.nonnegative("bound", bound, "rounded")
-    digits = check.integer("digits", digits, "rounded", low=1, high=15)
     value = float(value)
     if not math.isfinite(value):
         return value
-    decimals = _decimals(value, bound, digits)
-    try:
-        result = round(value, decimals)
-    except OverflowError:
-        unit = 10**-decimals  # such numbers have no decimals: exact integers
-        result = math.copysign(float(abs(int(value)) // unit * unit), value)
-    return result + 0.0  # no negative zero
+    return round(value, _decimals(value, bound, digits)) + 0.0
 
 
 def _text(number: float, decimals: int, digits: int, *, strip: bool) -> str:
@@ -104,8 +72,8 @@ def shown(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> str:
     --------
     >>> shown(2.5, bound=1.0e-3), shown(250000), shown(1.0e-12), shown(-0.0)
     ('2.500', '250000', '1e-12', '0')
-    >>> shown(float("inf"))
-    '∞'
+    >>> shown(float("inf")), shown(float("nan"))
+    ('∞', 'not a number')
     """
     if math.isnan(value):
         return "not a number"
@@ -118,15 +86,8 @@ def shown(value: float, *, bound: float = 0.0, digits: int = DIGITS) -> str:
 def outward(value: float, low: float, high: float) -> tuple[str, str, str]:
     """Return a value and the ends of its interval as texts, the ends rounded outward.
 
-    Parameters
-    ----------
-    value, low, high : float
-        ``low <= value <= high``; an end may be infinite.
-
-    Returns
-    -------
-    tuple of str
-        Value, low, high, on one grid: a fifth of the width or less, at most six digits.
+    All on one grid: a fifth of the width or less, at most six digits. An end may be
+    infinite.
 
     Examples
     --------

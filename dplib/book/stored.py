@@ -34,9 +34,9 @@ of the tasks again, others every day, and they must agree with the table. When t
 has changed, the result need not be wrong: a sample that agrees makes it current again
 (`dplib.book.stored_work.recertify`). The rule is the definition's: ``exact``, to the
 last character; ``relative``, numbers to within ``tolerance`` times the larger of the
-two; ``statistical``, each column has the same law, by the two-sample Kolmogorov-Smirnov
-test at one in a million (a task's last part is then the number of the replicate; all
-with the same other parts are pooled).
+two; ``statistical``, each column has the same distribution, by the two-sample
+Kolmogorov-Smirnov test at one in a million (a task's last part is then the number of
+the replicate; all with the same other parts are pooled).
 
 Command line::
 
@@ -50,11 +50,9 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
-import importlib.util
 import io
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +64,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dplib import check
 from dplib.book import code_key, ledger
 
 __all__ = [
@@ -90,14 +87,13 @@ Cell = str | int | float
 Row = tuple[Cell, ...]
 Task = tuple[str | int, ...]
 
-_NAME = re.compile(r"[a-z]+/[a-z][a-z0-9_]*")
-_RULES = ("exact", "relative", "statistical")
-
 #: How `status` begins to tell that all is well but for the code.
 CHANGED = "the code behind it has changed"
 
 #: Chance that the statistical rule refuses a column that has not changed.
 LEVEL = 1.0e-6
+
+_DPLIB = Path(__file__).parents[1]
 
 
 class StoredError(RuntimeError):
@@ -138,23 +134,30 @@ class Definition:
     tasks: tuple[Task, ...]
     run: Callable[..., Sequence[Sequence[Cell]]]
 
+    def __post_init__(self) -> None:
+        """Check what contributors write."""
+        rule, texts = self.agreement.get("rule"), {_texts(task) for task in self.tasks}
+        if rule not in ("exact", "relative", "statistical"):
+            raise StoredError(
+                f"{self.name}: the rule must be exact, relative or statistical."
+            )
+        if (rule == "relative") != ("tolerance" in self.agreement):
+            raise StoredError(f"{self.name}: 'tolerance' goes with 'relative' only.")
+        if not texts or len(texts) != len(self.tasks):
+            raise StoredError(f"{self.name}: needs at least one task, and none twice.")
+        if any(len(task) != len(self.task) for task in self.tasks):
+            raise StoredError(f"{self.name}: a task has the parts that TASK names.")
+
     @cached_property
     def code(self) -> str:
         """Key of the code that the run reaches, its own included."""
         source = self.path.read_text(encoding="utf-8")
         own = code_key.source_key(source)
-        reached = code_key.code_key(source, Path(__file__).parent)
+        reached = code_key.code_key(source, _DPLIB)
         return hashlib.sha256(f"{own}\n{reached}".encode()).hexdigest()
 
     def rows(self, task: Task) -> list[Row]:
-        """Run one task; return its rows, the task's parts first.
-
-        Raises
-        ------
-        StoredError
-            If a row has another length, or holds something else than a text, an
-            integer or a finite number.
-        """
+        """Run one task; return its rows, the task's parts first."""
         result = []
         for values in self.run(*task):
             cells = tuple(_cell(value, self.name) for value in values)
@@ -178,22 +181,14 @@ def _cell(value: object, name: str) -> Cell:
 
 
 def find(root: Path, names: Sequence[str] = ()) -> list[Path]:
-    """Return the definitions of the book at `root`: all, or those named.
-
-    Raises
-    ------
-    StoredError
-        If there is no definition of that name.
-    """
+    """Return the definitions of the book at `root`: all, or those named."""
     if not names:
         return sorted((root / "notebooks").glob("*/results/[a-z]*.py"))
     return [_place(root, name, ".py") for name in names]
 
 
 def _place(root: Path, name: str, suffix: str) -> Path:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        check.fail("name", "stored", "like 'truthful/finals'", name)
-    chapter, last = name.split("/")
+    chapter, _, last = name.partition("/")
     path = root / "notebooks" / chapter / "results" / f"{last}{suffix}"
     if not path.is_file():
         place = path.relative_to(root).as_posix()
@@ -202,47 +197,23 @@ def _place(root: Path, name: str, suffix: str) -> Path:
 
 
 def load_definition(path: Path) -> Definition:
-    """Read a definition, ``notebooks/<chapter>/results/<name>.py``.
-
-    Raises
-    ------
-    StoredError
-        If it lacks a part, or a part is not what it must be.
-    """
+    """Read a definition, ``notebooks/<chapter>/results/<name>.py``."""
     name = f"{path.parent.parent.name}/{path.stem}"
-    spec = importlib.util.spec_from_file_location(
-        f"stored_{name.replace('/', '_')}", path
-    )
-    if spec is None or spec.loader is None:  # pragma: no cover
-        raise StoredError(f"{name}: cannot be imported.")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for part in ("PARAMETERS", "AGREEMENT", "TASK", "COLUMNS", "tasks", "run"):
-        if not hasattr(module, part):
-            raise StoredError(f"{name}: the definition lacks {part}.")
-    agreement = dict(module.AGREEMENT)
-    if agreement.get("rule") not in _RULES:
-        raise StoredError(f"{name}: the rule must be one of {', '.join(_RULES)}.")
-    if (agreement["rule"] == "relative") != ("tolerance" in agreement):
-        raise StoredError(f"{name}: 'tolerance' goes with the rule 'relative' only.")
-    tasks = tuple(tuple(task) for task in module.tasks())
-    if not tasks or len(set(map(_texts, tasks))) != len(tasks):
-        raise StoredError(f"{name}: needs at least one task, and none twice.")
-    for task in tasks:
-        if len(task) != len(module.TASK):
-            raise StoredError(f"{name}: task {task} does not have the parts of TASK.")
-        if not all(type(part) in (str, int) for part in task):
-            raise StoredError(f"{name}: a task is made of texts and integers: {task}.")
-    return Definition(
-        name=name,
-        path=path,
-        parameters=json.loads(json.dumps(module.PARAMETERS)),
-        agreement=agreement,
-        task=tuple(module.TASK),
-        columns=tuple(module.COLUMNS),
-        tasks=tasks,
-        run=module.run,
-    )
+    parts: dict[str, Any] = {"__name__": f"stored.{path.stem}"}
+    exec(compile(path.read_text(encoding="utf-8"), path, "exec"), parts)
+    try:
+        return Definition(
+            name=name,
+            path=path,
+            parameters=json.loads(json.dumps(parts["PARAMETERS"])),
+            agreement=parts["AGREEMENT"],
+            task=tuple(parts["TASK"]),
+            columns=tuple(parts["COLUMNS"]),
+            tasks=tuple(tuple(task) for task in parts["tasks"]()),
+            run=parts["run"],
+        )
+    except KeyError as error:
+        raise StoredError(f"{name}: the definition lacks {error.args[0]}.") from None
 
 
 # -- tables ----------------------------------------------------------------
@@ -294,23 +265,17 @@ class Stored:
         -------
         numpy.ndarray
             Of integers if all cells are such, else of floats, else of texts.
-
-        Raises
-        ------
-        StoredError
-            If there is no such column, or no such row.
         """
         for one in (name, *where):
             if one not in self.header:
                 known = ", ".join(self.header)
                 raise StoredError(f"{self.name}: no column {one!r}; there are {known}.")
         at = self.header.index(name)
+        places = [self.header.index(key) for key in where]
         wanted = _texts(tuple(where.values()))
-        tests = [
-            (self.header.index(key), text)
-            for key, text in zip(where, wanted, strict=True)
+        found = [
+            row[at] for row in self.rows if tuple(row[c] for c in places) == wanted
         ]
-        found = [row[at] for row in self.rows if all(row[c] == v for c, v in tests)]
         if not found:
             raise StoredError(f"{self.name}: no row with {where}.")
         for kind in (np.int64, np.float64):
@@ -336,19 +301,13 @@ def load(name: str, *, root: Path | None = None) -> Stored:
     Stored
         The table and what is known of it. Whether the present code would still
         give it is another question: `status`.
-
-    Raises
-    ------
-    StoredError
-        If a file is missing, or the table is not the one that was written.
     """
     root = ledger.book_root() if root is None else root
     table, sidecar = (_place(root, name, suffix) for suffix in (".csv", ".json"))
     hint = f"restore both files, or run 'python -m dplib.book.stored run {name}'."
     try:
         about = json.loads(sidecar.read_text(encoding="utf-8"))
-        digest, task, columns = about["sha256"], about["task"], about["columns"]
-        _ = about["code"], about["parameters"], about["agreement"]["rule"]
+        digest, header = about["sha256"], (*about["task"], *about["columns"])
     except (ValueError, KeyError, TypeError):
         raise StoredError(f"{name}: {sidecar.name} is damaged; {hint}") from None
     content = table.read_bytes()
@@ -357,11 +316,8 @@ def load(name: str, *, root: Path | None = None) -> Stored:
             f"{name}: {table.name} is not the table that {sidecar.name} describes; "
             f"{hint}"
         )
-    lines = list(csv.reader(io.StringIO(content.decode("utf-8"))))
-    header = tuple(lines[0])
-    if header != (*task, *columns):
-        raise StoredError(f"{name}: {table.name} has other columns; {hint}")
-    return Stored(name, header, tuple(map(tuple, lines[1:])), about)
+    rows = list(csv.reader(io.StringIO(content.decode("utf-8"))))[1:]
+    return Stored(name, header, tuple(map(tuple, rows)), about)
 
 
 def status(definition: Definition, *, root: Path | None = None) -> str:
@@ -379,16 +335,18 @@ def status(definition: Definition, *, root: Path | None = None) -> str:
         stored = load(name, root=root)
     except StoredError as error:
         return str(error)
-    about, again = stored.about, f"run 'python -m dplib.book.stored run {name}'."
-    if about["parameters"] != definition.parameters:
-        return f"{name}: was made with other parameters; {again}"
-    if stored.header != (*definition.task, *definition.columns):
-        return f"{name}: has other columns than its definition; {again}"
-    width = len(definition.task)
-    have = tuple(dict.fromkeys(row[:width] for row in stored.rows))
-    if have != tuple(map(_texts, definition.tasks)):
-        return f"{name}: has other tasks than its definition; {again}"
-    if about["code"] != definition.code:
+    about, width = stored.about, len(definition.task)
+    names = tuple(dict.fromkeys(row[:width] for row in stored.rows))
+    columns = (*definition.task, *definition.columns)
+    for what, have, want in (
+        ("parameters", about.get("parameters"), definition.parameters),
+        ("columns", stored.header, columns),
+        ("tasks", names, tuple(map(_texts, definition.tasks))),
+    ):
+        if have != want:
+            again = f"run 'python -m dplib.book.stored run {name}'."
+            return f"{name}: was made with other {what}; {again}"
+    if about.get("code") != definition.code:
         return f"{name}: {CHANGED}; run 'python -m dplib.book.stored recertify {name}'."
     return ""
 
@@ -396,13 +354,12 @@ def status(definition: Definition, *, root: Path | None = None) -> str:
 # -- agreement -------------------------------------------------------------
 
 
-def _relative(have: str, want: str) -> float:
-    """Return the relative difference of two cells, 0 for equal ones."""
+def _near(one: str, other: str, tolerance: float) -> bool:
+    """Return whether two cells are numbers that agree to a relative tolerance."""
     try:
-        one, other = float(have), float(want)
+        return math.isclose(float(one), float(other), rel_tol=tolerance)
     except ValueError:
-        return math.inf
-    return 0.0 if one == other else abs(one - other) / max(abs(one), abs(other))
+        return False
 
 
 def difference(
@@ -426,7 +383,7 @@ def difference(
     """
     rule, width = definition.agreement["rule"], len(definition.task)
     if rule == "statistical":
-        return _other_law(definition, stored, fresh)
+        return _other_distribution(definition, stored, fresh)
     tolerance = float(definition.agreement.get("tolerance", 0.0))
     for task, rows in fresh.items():
         old = stored.of_task(*task)
@@ -436,13 +393,13 @@ def difference(
             for name, one, other in zip(
                 definition.columns, _texts(have)[width:], want[width:], strict=True
             ):
-                near = rule == "relative" and _relative(one, other) <= tolerance
+                near = rule == "relative" and _near(one, other, tolerance)
                 if one != other and not near:
                     return f"task {task}, {name}: {one}, stored {other}"
     return ""
 
 
-def _other_law(
+def _other_distribution(
     definition: Definition, stored: Stored, fresh: Mapping[Task, Sequence[Row]]
 ) -> str:
     width = len(definition.task)
@@ -457,7 +414,8 @@ def _other_law(
             other = np.array([row[c] for row in old], dtype=float)
             p = float(stats.ks_2samp(one, other).pvalue)
             if p < LEVEL / tests:
-                return f"{group or 'all tasks'}, {name}: another law (p = {p:.1e})"
+                place = group or "all tasks"
+                return f"{place}, {name}: another distribution (p = {p:.1e})"
     return ""
 
 
@@ -474,11 +432,6 @@ def confirm(name: str, *tasks: Task, root: Path | None = None) -> None:
         Tasks of its definition.
     root : pathlib.Path, optional
         Folder of the book; this book's by default.
-
-    Raises
-    ------
-    StoredError
-        If they do not agree by the definition's rule.
     """
     root = ledger.book_root() if root is None else root
     definition = load_definition(_place(root, name, ".py"))
@@ -499,52 +452,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from dplib.book import stored_work
 
     parser = argparse.ArgumentParser(prog="python -m dplib.book.stored")
-    commands = parser.add_subparsers(dest="command", required=True)
-    texts = {
-        "run": "make results that are missing or stale, or go on where it stopped",
-        "check": "tell which results the present code stands behind",
-        "recertify": "adopt the present code if a sample of the tasks agrees",
-    }
-    for command, text in texts.items():
-        one = commands.add_parser(command, help=text)
-        one.add_argument("names", nargs="*", metavar="CHAPTER/NAME")
-        if command != "check":
-            one.add_argument("--workers", type=int, default=1, help="processes")
-            one.add_argument(
-                "--again", action="store_true", help="also what is current"
-            )
-        if command == "recertify":
-            one.add_argument("--points", type=int, default=8, help="tasks to run")
-    options = parser.parse_args(arguments)
-    root = ledger.book_root()
-    failed = False
+    parser.add_argument("command", choices=["run", "check", "recertify"])
+    parser.add_argument("names", nargs="*", metavar="CHAPTER/NAME")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--again", action="store_true", help="also what is current")
+    parser.add_argument("--points", type=int, default=8, help="tasks to recertify")
+    given = parser.parse_args(arguments)
+    root, failed = ledger.book_root(), False
+    how = {"root": root, "workers": given.workers}
     try:
-        definitions = [load_definition(path) for path in find(root, options.names)]
-    except (StoredError, ValueError) as error:
+        definitions = [load_definition(path) for path in find(root, given.names)]
+    except StoredError as error:
         print(error, file=sys.stderr)
         return 1
     for definition in definitions:
         state = status(definition, root=root)
         try:
-            if options.command == "check":
-                print(state or f"{definition.name}: current.")
-                failed = failed or bool(state)
-            elif options.command == "run":
-                if not state and not options.again:
-                    print(f"{definition.name}: current.")
-                    continue
-                stored_work.produce(definition, root=root, workers=options.workers)
+            if given.command == "recertify":
+                more = {"points": given.points, "again": given.again}
+                print(stored_work.recertify(definition, **how, **more))
+            elif given.command == "run" and (state or given.again):
+                stored_work.produce(definition, **how)
                 print(f"{definition.name}: written.")
             else:
-                print(
-                    stored_work.recertify(
-                        definition,
-                        root=root,
-                        points=options.points,
-                        workers=options.workers,
-                        again=options.again,
-                    )
-                )
+                print(state or f"{definition.name}: current.")
+                failed = failed or bool(state)
         except StoredError as error:
             print(error, file=sys.stderr)
             failed = True

@@ -13,24 +13,22 @@ process, several, and a run that was interrupted write the same table.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import json
-import multiprocessing
 import os
 import platform
 import shutil
-import sys
-import tempfile
-import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
+from tqdm import tqdm
 
 from dplib import check, rng
 from dplib.book.kernels import surroundings
@@ -52,125 +50,65 @@ __all__ = ["produce", "recertify", "sample", "sample_day"]
 _VERSIONED = ("numpy", "scipy", "numba")
 
 
-# -- single tasks ----------------------------------------------------------
-
-
-def _slot(folder: Path, task: Task) -> Path:
-    digest = hashlib.sha256(json.dumps(task).encode()).hexdigest()[:24]
-    return folder / f"{digest}.json"
-
-
-def _finished(folder: Path, task: Task, width: int) -> dict[str, Any] | None:
-    """Return what a finished task left, or None: damaged is not finished."""
-    try:
-        found = json.loads(_slot(folder, task).read_text(encoding="utf-8"))
-        rows = found["rows"]
-        whole = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
-        if found["sha256"] != whole or tuple(found["task"]) != task:
-            return None
-        if not all(len(row) == width for row in rows):
-            return None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return {"rows": [tuple(row) for row in rows], "seconds": float(found["seconds"])}
+# -- tasks -----------------------------------------------------------------
 
 
 @lru_cache(maxsize=4)
-def _definition(path: Path) -> Definition:
+def _definition(path: Path, code: str) -> Definition:  # noqa: ARG001
+    """Read a definition once a process, as long as its code is the same."""
     return load_definition(path)
 
 
-def _do(path: Path, folder: Path, task: Task) -> None:
-    """Run one task and leave its file; works in any process."""
-    definition = _definition(path)
+def _run(path: Path, code: str, task: Task, kept: Path | None) -> tuple[Any, float]:
+    """Run one task, in any process; return its rows, and seconds.
+
+    They are written to the file `kept`, or read from it if it is there.
+    """
+    if kept is not None:
+        with contextlib.suppress(OSError, ValueError):  # not there, or damaged
+            rows, seconds = json.loads(kept.read_text(encoding="utf-8"))
+            return [tuple(row) for row in rows], seconds
+    definition = _definition(path, code)
     start = time.process_time()
-    rows = definition.rows(task)
-    text = json.dumps(
-        {
-            "task": task,
-            "rows": rows,
-            "seconds": time.process_time() - start,
-            "sha256": hashlib.sha256(json.dumps(rows).encode()).hexdigest(),
-        }
-    )
-    write_atomically(_slot(folder, task), text)
+    try:
+        rows = definition.rows(task)
+    except Exception as error:
+        message = f"{definition.name}: task {task} failed: {error}"
+        raise StoredError(message) from error
+    seconds = time.process_time() - start
+    if kept is not None:
+        write_atomically(kept, json.dumps([rows, seconds]))
+    return rows, seconds
 
 
-def _end_with(parent: int) -> None:
-    """End this worker when the process that started it is gone."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _bar(done: int, total: int, name: str) -> None:
-    """Draw a progress bar, on a terminal only."""
-    if not sys.stderr.isatty():
-        return
-    filled = 30 * done // total
-    end = "\n" if done == total else ""
-    bar = "#" * filled + "." * (30 - filled)
-    print(f"\r{name} [{bar}] {done}/{total}", end=end, file=sys.stderr, flush=True)
-
-
-def _work(
-    definition: Definition, tasks: Sequence[Task], folder: Path, workers: int
-) -> None:
-    """Run tasks and leave their files; a task that fails ends the run."""
-    workers = check.integer("workers", workers, "produce", low=1)
-    path, name, total = definition.path, definition.name, len(tasks)
-    folder.mkdir(parents=True, exist_ok=True)
-    if workers == 1 or total < 2:
-        for count, task in enumerate(tasks, start=1):
-            try:
-                _do(path, folder, task)
-            except Exception as error:
-                raise StoredError(f"{name}: task {task} failed: {error}") from error
-            _bar(count, total, name)
-        return
-    # Fresh processes: a forked one would inherit threads and locks.
-    context = multiprocessing.get_context("spawn")
-    with (
-        surroundings(),
-        ProcessPoolExecutor(
-            min(workers, total), context, _end_with, (os.getpid(),)
-        ) as pool,
-    ):
-        futures = {pool.submit(_do, path, folder, task): task for task in tasks}
-        for count, future in enumerate(as_completed(futures), start=1):
-            failure = future.exception()
-            if failure is not None:
-                pool.shutdown(cancel_futures=True)
-                raise StoredError(
-                    f"{name}: task {futures[future]} failed: {failure}"
-                ) from failure
-            _bar(count, total, name)
-
-
-def _collect(
-    definition: Definition, tasks: Sequence[Task], folder: Path, workers: int
+def _perform(
+    definition: Definition,
+    tasks: Sequence[Task],
+    workers: int,
+    folder: Path | None = None,
 ) -> tuple[dict[Task, list[Row]], float]:
-    """Return the rows of tasks, running those that have not been; and seconds."""
-    width = len(definition.task) + len(definition.columns)
-    open_ = [task for task in tasks if _finished(folder, task, width) is None]
-    if open_:
-        _work(definition, open_, folder, workers)
-    found = {task: _finished(folder, task, width) for task in tasks}
-    lost = [task for task, one in found.items() if one is None]
-    if lost:
-        raise StoredError(f"{definition.name}: the file of task {lost[0]} was lost.")
-    whole = {task: one for task, one in found.items() if one is not None}
-    seconds = sum(one["seconds"] for one in whole.values())
-    return {task: one["rows"] for task, one in whole.items()}, seconds
+    """Return the rows of tasks, and seconds; a task that fails ends the run.
 
-
-def _folder(root: Path, definition: Definition) -> Path:
-    chapter, name = definition.name.split("/")
-    return root / "runs" / "stored" / chapter / name / definition.code[:16]
+    In a folder, every finished task leaves a file, and is not run again.
+    """
+    jobs = (
+        joblib.delayed(_run)(
+            definition.path,
+            definition.code,
+            task,
+            folder and folder / f"{definition.tasks.index(task)}.json",
+        )
+        for task in tasks
+    )
+    with surroundings():
+        # A process holds one task, so that little is lost when it is killed; those of
+        # a run that was killed end when they have been idle.
+        held = {"batch_size": 1, "pre_dispatch": "n_jobs", "idle_worker_timeout": 10}
+        done = joblib.Parallel(workers, return_as="generator", **held)(jobs)
+        # The bar is drawn on a terminal only.
+        results = list(tqdm(done, definition.name, len(tasks), disable=None))
+    rows = {task: rows for task, (rows, _) in zip(tasks, results, strict=True)}
+    return rows, sum(seconds for _, seconds in results)
 
 
 # -- whole results ---------------------------------------------------------
@@ -199,13 +137,7 @@ def produce(definition: Definition, *, root: Path, workers: int = 1) -> None:
     root : pathlib.Path
         Folder of the book.
     workers : int
-        Number of processes, 1 or greater.
-
-    Raises
-    ------
-    StoredError
-        If a task fails: those that were finished are not run again. Or if there is a
-        table without description, which no run leaves.
+        Number of processes.
     """
     table, sidecar = (definition.path.with_suffix(end) for end in (".csv", ".json"))
     if table.exists() and not sidecar.exists():
@@ -213,13 +145,12 @@ def produce(definition: Definition, *, root: Path, workers: int = 1) -> None:
             f"{definition.name}: {table.name} lies there without {sidecar.name}, so no "
             "run wrote it: move it away, or restore both."
         )
-    folder = _folder(root, definition)
+    folder = root / "runs" / "stored" / definition.name / definition.code[:16]
     # Another code: what it left is of no use, and must not pile up.
-    if folder.parent.is_dir():
-        for old in folder.parent.iterdir():
-            if old != folder:
-                shutil.rmtree(old, ignore_errors=True)
-    found, seconds = _collect(definition, definition.tasks, folder, workers)
+    for old in folder.parent.glob("*"):
+        if old != folder:
+            shutil.rmtree(old, ignore_errors=True)
+    found, seconds = _perform(definition, definition.tasks, workers, folder)
     rows = [row for task in definition.tasks for row in found[task]]
     text = table_text((*definition.task, *definition.columns), rows)
     about = {
@@ -250,26 +181,15 @@ def sample_day() -> int:
 def sample(definition: Definition, points: int) -> list[Task]:
     """Choose tasks at random: others every day, and for every state of the code.
 
-    Parameters
-    ----------
-    definition : Definition
-        From `dplib.book.stored.load_definition`.
-    points : int
-        Number of tasks; of fewer, all.
-
-    Returns
-    -------
-    list of tuple
-        In the order of the table.
+    They come in the order of the table; if there are fewer than `points`, all. For the
+    statistical rule, all are of one group that is chosen at random.
     """
     random = rng.stream(sample_day(), "sample", definition.name, definition.code)
+    pool = list(definition.tasks)
     if definition.agreement["rule"] == "statistical":
-        # Whole groups, so that there is a law to compare.
-        groups = list(dict.fromkeys(task[:-1] for task in definition.tasks))
+        groups = list(dict.fromkeys(task[:-1] for task in pool))
         group = groups[int(random.integers(len(groups)))]
-        pool = [task for task in definition.tasks if task[:-1] == group]
-    else:
-        pool = list(definition.tasks)
+        pool = [task for task in pool if task[:-1] == group]
     chosen = random.choice(len(pool), size=min(points, len(pool)), replace=False)
     return [pool[at] for at in np.sort(chosen)]
 
@@ -284,6 +204,9 @@ def recertify(
 ) -> str:
     """Run a random sample of tasks again; adopt the present code if they agree.
 
+    If they do not, or the result is missing, damaged or made of other tasks, it raises
+    and changes nothing.
+
     Parameters
     ----------
     definition : Definition
@@ -291,8 +214,7 @@ def recertify(
     root : pathlib.Path
         Folder of the book.
     points : int
-        Number of tasks, 1 or greater; for the statistical rule at least 20, all
-        of one group that is chosen at random.
+        Number of tasks, 1 or greater; for the statistical rule at least 20.
     workers : int
         Number of processes.
     again : bool
@@ -302,12 +224,6 @@ def recertify(
     -------
     str
         A sentence that tells what was done.
-
-    Raises
-    ------
-    StoredError
-        If the result is missing, damaged, or made of other tasks, or the sample
-        does not agree. Nothing is changed then.
     """
     points = check.integer("points", points, "recertify", low=1)
     if definition.agreement["rule"] == "statistical":
@@ -320,9 +236,7 @@ def recertify(
         raise StoredError(state)
     stored = load(name, root=root)
     tasks = sample(definition, points)
-    with tempfile.TemporaryDirectory() as folder:
-        fresh, _ = _collect(definition, tasks, Path(folder), workers)
-    gap = difference(definition, stored, fresh)
+    gap = difference(definition, stored, _perform(definition, tasks, workers)[0])
     if gap:
         raise StoredError(
             f"{name}: does not agree with the present code ({gap}); run "

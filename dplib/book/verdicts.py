@@ -16,9 +16,12 @@ from typing import Any
 
 from dplib.book.ledger import NOT_APPLICABLE, VERDICTS, Claim, Verdict
 
-__all__ = ["MIME_TYPE", "Check", "look", "markup", "show", "table"]
+__all__ = ["MIME_TYPE", "REPEATED", "Check", "look", "markup", "show", "table"]
 
 MIME_TYPE = "application/vnd.dplib.claim+json"
+
+#: Words of an entry that the JSON output repeats.
+REPEATED = ("where", "kind", "level", "says", "evidence")
 
 # What may carry an index: a single letter (marks like a hat included), min or max,
 # a closing bracket.
@@ -70,8 +73,8 @@ class Check:
     verdict : str
         The computed verdict, or ``"not applicable"``.
     value : float or None
-        The value (or margin, or percentile) that decided, rounded.
-    interval : tuple of float or None
+        The value (or margin, or p-value) that decided, rounded.
+    interval : list of float or None
         The interval that belongs to it, rounded outward.
     finding : str
         What came out, in words for the reader.
@@ -84,7 +87,7 @@ class Check:
     claim: Claim
     verdict: str
     value: float | None
-    interval: tuple[float | None, float | None] | None
+    interval: list[float | None] | None
     finding: str
     bound: float = 0.0
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -99,21 +102,25 @@ class Check:
         """Return the JSON output: the entry's words and what was found."""
         claim = self.claim
         return {
+            **{name: getattr(claim, name) for name in REPEATED},
             "id": claim.id,
-            "where": claim.where,
-            "kind": claim.kind,
-            "level": claim.level,
-            "says": claim.says,
             "printed": list(claim.printed),
             "at": dict(claim.at),
-            "evidence": claim.evidence,
             "ledger": claim.verdict,
             "verdict": self.verdict,
             "value": self.value,
-            "interval": None if self.interval is None else list(self.interval),
+            "interval": self.interval,
             "bound": self.bound,
             "finding": self.finding,
             **self.facts,
+        }
+
+    def bundle(self) -> dict[str, Any]:
+        """Return all that a cell shows of it."""
+        return {
+            "text/html": self.html(),
+            "text/plain": self.text(),
+            MIME_TYPE: self.payload(),
         }
 
     def text(self) -> str:
@@ -126,18 +133,15 @@ class Check:
 
     def html(self) -> str:
         """Return the line as HTML: colour, sign and word, never colour alone."""
-        style = look(self.verdict)
-        kind = self.verdict.replace(" ", "-")
-        claim = self.claim
-        uncertain = (
-            " <em>(in the text as we have it)</em>" if claim.text == "uncertain" else ""
-        )
+        style, claim = look(self.verdict), self.claim
+        doubt = " <em>(in the text as we have it)</em>" if claim.text else ""
         return (
-            f'<div class="claim claim-{kind}" id="claim-{claim.id}" '
+            f'<div class="claim claim-{self.verdict.replace(" ", "-")}" '
+            f'id="claim-{claim.id}" '
             f'style="border-left: 0.35em solid {style.colour}; padding: 0.2em 0.8em;">'
             f'<strong class="claim-verdict">{style.sign} {self.word}</strong> '
             f'<span class="claim-where">{markup(claim.where)}</span>'
-            f'<span class="claim-says"> — {markup(claim.says)}{uncertain}</span>'
+            f'<span class="claim-says"> — {markup(claim.says)}{doubt}</span>'
             f'<br><span class="claim-finding">{markup(self.finding)}</span> '
             f'<small class="claim-evidence">({html.escape(claim.evidence)}; '
             f"<code>{claim.id}</code>)</small></div>"
@@ -157,25 +161,22 @@ def show(data: dict[str, Any]) -> None:
 
 def table(checks: Sequence[Check]) -> dict[str, str]:
     """Return the table of several checks, as HTML and as plain text."""
-    rows = "".join(
-        f'<tr><th scope="row" style="border-left: 0.35em solid '
-        f'{look(item.verdict).colour};">{look(item.verdict).sign} {item.word}</th>'
-        + "".join(
-            f'<td style="text-align: left;">{markup(cell)}</td>'
-            for cell in (item.claim.where, item.claim.says, item.finding)
+    heads = ("verdict", "where", "claim", "what we found")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    rows = ""
+    for item in checks:
+        style = look(item.verdict)
+        cells = (item.claim.where, item.claim.says, item.finding)
+        rows += (
+            f'<tr><th scope="row" style="border-left: 0.35em solid {style.colour};">'
+            f"{style.sign} {item.word}</th>"
         )
-        + "</tr>"
-        for item in checks
-    )
-    heads = "".join(
-        f'<th scope="col">{name}</th>'
-        for name in ("verdict", "where", "claim", "what we found")
-    )
-    whole = (
-        f'<table class="claim-table"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
-    )
+        rows += "".join(
+            f'<td style="text-align: left;">{markup(cell)}</td>' for cell in cells
+        )
+        rows += "</tr>"
     return {
-        "text/html": whole,
+        "text/html": f'<table class="claim-table"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>",
         "text/plain": "\n".join(item.text() for item in checks),
     }

@@ -36,11 +36,6 @@ def write_atomically(path: Path, text: str) -> None:
         The file; its folder is made if it is not there.
     text : str
         All that it shall hold.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, as on a full disk; the old one is then there still.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Host and process tell `abandoned` whether somebody is still at it.
@@ -52,10 +47,8 @@ def write_atomically(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise
+    finally:
+        aside.unlink(missing_ok=True)  # there only if something failed
     _force(path.parent)
 
 

@@ -9,7 +9,7 @@ likewise, and
 .. math:: T(s, a, s') = \prod_i T_i(s_i, a_i, s'_i) .
 
 Joint states and joint actions count in C order, agent 0 slowest
-(`numpy.ravel_multi_index`). The product, an array of :math:`n^2 m` numbers, is never
+(`numpy.ravel_multi_index`). The product, an array of :math:`n^2 m` numbers, is not
 stored: the mean over s' is taken agent by agent, one axis at a time. For each (s, a)
 that costs in the order of :math:`\sum_i` of the local successors, not their product.
 """
@@ -17,21 +17,16 @@ that costs in the order of :math:`\sum_i` of the local successors, not their pro
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check
-from dplib.mdp.model import MDP, Model, transition_law
+from dplib.mdp.model import MDP, Model, discount_factor, transition_law
 
 __all__ = ["FactoredMDP", "backup_operations", "dense", "dense_operations"]
 
 FloatArray = NDArray[np.float64]
-
-#: Most joint transitions that are stored: 0.8 GB of them, and twice that on the way.
-MOST_ENTRIES = 10**8
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +39,6 @@ class FactoredMDP(Model):
         One array for every agent, as in `dplib.mdp.model.MDP`. Agents may differ.
     discount : float
         Discount factor, strictly between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above; a bad row is named by agent, state and action.
 
     Examples
     --------
@@ -64,19 +54,12 @@ class FactoredMDP(Model):
 
     def __post_init__(self) -> None:
         where = "FactoredMDP"
-        laws = self.transitions
-        must = "a sequence of at least one array of shape (n_i, m_i, n_i)"
-        if isinstance(laws, (str, np.ndarray)) or not isinstance(laws, Sequence):
-            check.fail("transitions", where, must, laws, TypeError)
-        if len(laws) == 0:
-            check.fail("transitions", where, must, laws)
-        checked = tuple(
-            transition_law("transitions", law, where, part=f"agent {i}, ")
-            for i, law in enumerate(laws)
+        laws = tuple(
+            transition_law(law, where, f"agent {i}, ")
+            for i, law in enumerate(self.transitions)
         )
-        object.__setattr__(self, "transitions", checked)
-        gamma = check.unit_interval("discount", self.discount, where)
-        object.__setattr__(self, "discount", gamma)
+        object.__setattr__(self, "transitions", laws)
+        object.__setattr__(self, "discount", discount_factor(self.discount, where))
 
     @property
     def n_agents(self) -> int:
@@ -95,23 +78,7 @@ class FactoredMDP(Model):
 
 
 def dense(model: Model) -> MDP:
-    """Return the same process with all its joint transitions, for small teams.
-
-    Parameters
-    ----------
-    model : Model
-        Usually a `FactoredMDP`.
-
-    Returns
-    -------
-    MDP
-        With n * m * n stored probabilities, at most 10^8: an oracle, not a way to
-        solve.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `model` is no `Model`, or too large.
+    """Return the same process with all n * m * n joint transitions, for small teams.
 
     Examples
     --------
@@ -119,11 +86,6 @@ def dense(model: Model) -> MDP:
     >>> dense(FactoredMDP([swap, swap], 0.9)).transitions[1, 0]
     array([0., 0., 1., 0.])
     """
-    check.instance("model", model, "dense", Model)
-    size = model.n_states**2 * model.n_actions
-    if size > MOST_ENTRIES:
-        must = f"small: {MOST_ENTRIES} joint transitions n * m * n are the most"
-        check.fail("model", "dense", must, size)
     law = model.factors[0]
     for own in model.factors[1:]:
         n, m = law.shape[0] * own.shape[0], law.shape[1] * own.shape[1]
@@ -139,21 +101,6 @@ def backup_operations(model: Model) -> int:
 
     .. math:: n \sum_i \frac{k_i}{n_i} \prod_{l > i} m_l .
 
-    Parameters
-    ----------
-    model : Model
-        The dynamics.
-
-    Returns
-    -------
-    int
-        Compare `dense_operations`.
-
-    Raises
-    ------
-    TypeError
-        If `model` is no `Model`.
-
     Examples
     --------
     Two coins that are tossed: 4 joint states, one action, 2 successors an agent.
@@ -163,7 +110,6 @@ def backup_operations(model: Model) -> int:
     >>> backup_operations(team), dense_operations(team)
     (16, 16)
     """
-    check.instance("model", model, "backup_operations", Model)
     total, later = 0, 1
     for law in reversed(model.factors):
         total += model.n_states // law.shape[0] * np.count_nonzero(law) * later
@@ -176,26 +122,10 @@ def dense_operations(model: Model) -> int:
 
     Only those that are not zero count: the product of the agents' numbers.
 
-    Parameters
-    ----------
-    model : Model
-        The dynamics.
-
-    Returns
-    -------
-    int
-        Compare `backup_operations`.
-
-    Raises
-    ------
-    TypeError
-        If `model` is no `Model`.
-
     Examples
     --------
     >>> stay = [[[1.0, 0.0]], [[0.0, 1.0]]]
     >>> dense_operations(FactoredMDP([stay, stay], 0.9))
     4
     """
-    check.instance("model", model, "dense_operations", Model)
     return math.prod(int(np.count_nonzero(law)) for law in model.factors)

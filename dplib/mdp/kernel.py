@@ -1,8 +1,7 @@
 r"""The compiled loops: backups agent by agent, and sweeps under a fixed policy.
 
-`dplib.mdp.solve`, `policy_iteration` and `batch` are the way in, and say what the
-arrays mean; `Model.expected` is the same backup in plain numpy, against which this one
-is tested.
+`dplib.mdp.batch` and `dplib.mdp.evaluate` are the way in; `Model.expected` is the same
+backup in plain numpy, against which this one is tested.
 
 Model. An agent's transitions are stored row by row, (s, a) after (s, a), and of each
 row only what is not zero. Arrays over joint states and actions have the shape (m, n)
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from dplib.compiled import CACHE
 
-__all__ = ["Rows", "improve", "iterate", "iterate_each", "policy_rows", "sparse_rows"]
+__all__ = ["Rows", "improve", "iterate_each", "policy_rows", "sparse_rows"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -191,77 +190,6 @@ def policy_rows(rows: Rows, policy: IntArray) -> tuple[IntArray, IntArray, Float
 
 
 @numba.njit(cache=CACHE)
-def iterate(
-    rows: Rows,
-    rewards: FloatArray,
-    discount: float,
-    values: FloatArray,
-    sweeps: int,
-    spread: bool,
-    limit: float,
-    most: int,
-    policy: IntArray,
-) -> tuple[int, float, float]:
-    """Improve and sweep until the change is small; `values` and `policy` in place.
-
-    Parameters
-    ----------
-    rows : Rows
-        The dynamics.
-    rewards : numpy.ndarray, shape (m, n)
-        Rewards, states last.
-    discount : float
-        Discount factor.
-    values : numpy.ndarray, shape (n,)
-        Start; overwritten by the result of the last backup.
-    sweeps : int
-        Sweeps under the new policy after each backup; 0 is value iteration.
-    spread : bool
-        What must be small: half the spread of the change, or its largest modulus.
-    limit : float
-        How small.
-    most : int
-        Backups after which to give up.
-    policy : numpy.ndarray, shape (n,)
-        The actions that were best in the last backup.
-
-    Returns
-    -------
-    iterations : int
-        Number of backups.
-    low, high : float
-        Least and largest change in the last one.
-    """
-    states = values.size
-    scratch = np.empty((2, states * (rewards.shape[0] // rows.m[0])))
-    best, other = np.empty(states), np.empty(states)
-    earned = np.empty(states)
-    low, high = -np.inf, np.inf
-    for iteration in range(1, most + 1):
-        improve(rows, rewards, discount, values, scratch, best, policy)
-        low, high = np.inf, -np.inf
-        for s in range(states):
-            change = best[s] - values[s]
-            low, high = min(low, change), max(high, change)
-            values[s] = best[s]
-        size = 0.5 * (high - low) if spread else max(high, -low)
-        if size <= limit:
-            return iteration, low, high
-        if sweeps > 0 and iteration < most:
-            first, column, weight = policy_rows(rows, policy)
-            for s in range(states):
-                earned[s] = rewards[policy[s], s]
-            for _ in range(sweeps):
-                for s in range(states):
-                    total = 0.0
-                    for e in range(first[s], first[s + 1]):
-                        total += weight[e] * values[column[e]]
-                    other[s] = earned[s] + discount * total
-                values[:] = other
-    return most, low, high
-
-
-@numba.njit(cache=CACHE)
 def iterate_each(
     rows: Rows,
     rewards: FloatArray,
@@ -271,25 +199,65 @@ def iterate_each(
     spread: bool,
     limit: FloatArray,
     most: IntArray,
-    policies: IntArray,
-    done: IntArray,
-    low: FloatArray,
-    high: FloatArray,
-) -> None:
-    """Call `iterate` for every sample; results in place."""
-    own = np.empty((rewards.shape[2], rewards.shape[1]))
-    for k in range(rewards.shape[0]):
-        for s in range(rewards.shape[1]):
-            for a in range(rewards.shape[2]):
-                own[a, s] = rewards[k, s, a]
-        done[k], low[k], high[k] = iterate(
-            rows,
-            own,
-            discount,
-            values[k],
-            sweeps,
-            spread,
-            limit[k],
-            most[k],
-            policies[k],
-        )
+) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    """Improve and sweep, sample by sample, until the change is small.
+
+    Parameters
+    ----------
+    rows : Rows
+        The dynamics.
+    rewards : numpy.ndarray, shape (S, n, m)
+        Rewards.
+    discount : float
+        Discount factor.
+    values : numpy.ndarray, shape (S, n)
+        Start; overwritten by the result of the last backup.
+    sweeps : int
+        Sweeps under the new policy after each backup; 0 is value iteration.
+    spread : bool
+        What must be small: half the spread of the change, or its largest modulus.
+    limit, most : numpy.ndarray, shape (S,)
+        How small, and the backups after which to give up.
+
+    Returns
+    -------
+    policies : numpy.ndarray, shape (S, n)
+        The actions that were best in the last backup.
+    iterations : numpy.ndarray, shape (S,)
+        Number of backups.
+    low, high : numpy.ndarray, shape (S,)
+        Least and largest change in the last one.
+    """
+    samples, states, actions = rewards.shape
+    policies = np.zeros((samples, states), dtype=np.int64)
+    done = np.zeros(samples, dtype=np.int64)
+    low, high = np.empty(samples), np.empty(samples)
+    r = np.empty((actions, states))
+    scratch = np.empty((2, states * (actions // rows.m[0])))
+    best, other, earned = np.empty(states), np.empty(states), np.empty(states)
+    for k in range(samples):
+        r[:] = rewards[k].T
+        v, policy = values[k], policies[k]
+        for iteration in range(1, most[k] + 1):
+            improve(rows, r, discount, v, scratch, best, policy)
+            least, largest = np.inf, -np.inf
+            for s in range(states):
+                change = best[s] - v[s]
+                least, largest = min(least, change), max(largest, change)
+                v[s] = best[s]
+            done[k], low[k], high[k] = iteration, least, largest
+            size = 0.5 * (largest - least) if spread else max(largest, -least)
+            if size <= limit[k]:
+                break
+            if sweeps > 0 and iteration < most[k]:
+                first, column, weight = policy_rows(rows, policy)
+                for s in range(states):
+                    earned[s] = r[policy[s], s]
+                for _ in range(sweeps):
+                    for s in range(states):
+                        total = 0.0
+                        for e in range(first[s], first[s + 1]):
+                            total += weight[e] * v[column[e]]
+                        other[s] = earned[s] + discount * total
+                    v[:] = other
+    return policies, done, low, high

@@ -4,13 +4,8 @@ Benvenuti et al., Section 2.1 (Definition 1).
 
 Model. States :math:`s = 0..n-1`, actions :math:`a = 0..m-1`, transition probabilities
 :math:`T(s, a, s')`, discount :math:`\gamma` with :math:`0 < \gamma < 1`. Rewards are an
-array of shape (n, m) that is handed over beside the model: privacy changes rewards, and
-never the dynamics. A team's *factored* model (`dplib.mdp.factored`) is another `Model`;
-whatever takes a `Model` takes both.
-
-The backup of values v under rewards r is
-
-.. math:: q(s, a) = r(s, a) + \gamma \sum_{s'} T(s, a, s') \, v(s') .
+array of shape (n, m) that is handed over beside the model. A team's *factored* model
+(`dplib.mdp.factored`) is another `Model`; whatever takes a `Model` takes both.
 """
 
 from __future__ import annotations
@@ -25,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from dplib import check
 from dplib.mdp.kernel import Rows, sparse_rows
 
-__all__ = ["MDP", "Model", "action_values", "backup", "transition_law"]
+__all__ = ["MDP", "Model", "backup", "discount_factor", "transition_law"]
 
 FloatArray = NDArray[np.float64]
 
@@ -92,11 +87,6 @@ class MDP(Model):
     discount : float
         Discount factor, strictly between 0 and 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above; a bad row is named by state and action.
-
     Examples
     --------
     >>> model = MDP([[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.0, 1.0]]], 0.9)
@@ -113,106 +103,52 @@ for every state and action. Got a sum of 0.5 in state 0, action 0 instead.
     discount: float
 
     def __post_init__(self) -> None:
-        law = transition_law("transitions", self.transitions, "MDP")
+        law = transition_law(self.transitions, "MDP")
         object.__setattr__(self, "transitions", law)
-        gamma = check.unit_interval("discount", self.discount, "MDP")
-        object.__setattr__(self, "discount", gamma)
+        object.__setattr__(self, "discount", discount_factor(self.discount, "MDP"))
 
     def expected(self, values: FloatArray) -> FloatArray:
         """Return the mean of `values` after each (s, a), an array of shape (n, m)."""
         return np.asarray(self.transitions @ values)
 
 
-def transition_law(
-    name: str, value: ArrayLike, where: str, *, part: str = ""
-) -> FloatArray:
-    """Return transition probabilities, checked row by row, as a read-only array.
+def transition_law(value: ArrayLike, where: str, part: str = "") -> FloatArray:
+    """Return transition probabilities (n, m, n), checked row by row, read-only.
 
-    Parameters
-    ----------
-    name, where : str
-        The argument and the function it belongs to.
-    value : array_like, shape (n, m, n)
-        Probabilities; each row must sum to 1 within 1e-9, and is divided by its sum.
-    part : str
-        Words that go before the state in a message, for instance "agent 1, ".
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not that; the first bad row is named by state and action.
-
-    Examples
-    --------
-    >>> transition_law("T", [[[1.0, 0.0]], [[0.5, 0.25]]], "f")
-    Traceback (most recent call last):
-    ...
-    ValueError: The 'T' parameter of f must be probabilities that sum to 1 for every \
-state and action. Got a sum of 0.75 in state 1, action 0 instead.
+    The first bad row is named by state and action, after `part` ("agent 1, ").
     """
-    law = check.array(name, value, where, shape=(None, None, None))
+    law = check.array("transitions", value, where, shape=(None, None, None))
     if law.shape[0] != law.shape[2] or law.size == 0:
-        raise ValueError(
-            f"The '{name}' parameter of {where} must be an array of shape (n, m, n) "
-            f"with n, m >= 1. Got an array of shape {law.shape} instead."
-        )
-    rule = "probabilities that sum to 1 for every state and action"
-    bad = np.argwhere(law < 0.0)
-    if bad.size:
-        s, a, t = (int(one) for one in bad[0])
-        got = f"{law[s, a, t]:g} for state {t} after {part}state {s}, action {a}"
-        raise ValueError(
-            f"The '{name}' parameter of {where} must be {rule}. Got {got} instead."
-        )
+        check.fail("transitions", where, "an array of shape (n, m, n)", law.shape)
     sums = law.sum(axis=2)
-    bad = np.argwhere(np.abs(sums - 1.0) > ROW_SUM)
+    bad = np.argwhere((np.abs(sums - 1.0) > ROW_SUM) | np.any(law < 0.0, axis=2))
     if bad.size:
         s, a = (int(one) for one in bad[0])
-        got = f"a sum of {sums[s, a]:.12g} in {part}state {s}, action {a}"
+        least = float(law[s, a].min())
+        got = f"{least:g}" if least < 0.0 else f"a sum of {sums[s, a]:.12g}"
         raise ValueError(
-            f"The '{name}' parameter of {where} must be {rule}. Got {got} instead."
+            f"The 'transitions' parameter of {where} must be probabilities that sum "
+            f"to 1 for every state and action. Got {got} in {part}state {s}, action "
+            f"{a} instead."
         )
     result = np.asarray(law / sums[:, :, None])
     result.flags.writeable = False
     return result
 
 
-def action_values(
-    model: Model, rewards: ArrayLike, where: str, *, name: str = "rewards"
-) -> FloatArray:
-    """Return `rewards`, checked to be one finite number for every (s, a) of a model.
-
-    Examples
-    --------
-    >>> action_values(MDP([[[1.0]]], 0.9), [[2]], "f")
-    array([[2.]])
-    """
-    check.instance("model", model, where, Model)
-    shape = (model.n_states, model.n_actions)
-    return check.array(name, rewards, where, shape=shape)
+def discount_factor(value: float, where: str) -> float:
+    """Return a discount, checked to lie strictly between 0 and 1."""
+    discount = check.finite("discount", value, where)
+    if not 0.0 < discount < 1.0:
+        check.fail("discount", where, "a float strictly between 0 and 1", value)
+    return discount
 
 
 def backup(model: Model, rewards: ArrayLike, values: ArrayLike) -> FloatArray:
-    r"""Return the action values q of one backup.
+    r"""Return the action values of one backup, shape (n, m).
 
-    Parameters
-    ----------
-    model : Model
-        The dynamics.
-    rewards : array_like, shape (n, m)
-        Reward for each state and action.
-    values : array_like, shape (n,)
-        Values of the states from the next step on.
-
-    Returns
-    -------
-    numpy.ndarray, shape (n, m)
-        :math:`r(s, a) + \gamma \sum_{s'} T(s, a, s') v(s')`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
+    They are :math:`q(s, a) = r(s, a) + \gamma \sum_{s'} T(s, a, s') v(s')`, with
+    `rewards` r of shape (n, m) and `values` v of shape (n,), from the next step on.
 
     Examples
     --------
@@ -221,6 +157,5 @@ def backup(model: Model, rewards: ArrayLike, values: ArrayLike) -> FloatArray:
     array([[0., 2.],
            [4., 5.]])
     """
-    r = action_values(model, rewards, "backup")
-    v = check.array("values", values, "backup", shape=(model.n_states,))
-    return np.asarray(r + model.discount * model.expected(v))
+    after = model.expected(np.asarray(values, dtype=float))
+    return np.asarray(np.asarray(rewards) + model.discount * after)

@@ -11,28 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check
-
 __all__ = ["two_state"]
 
 
 def two_state(p: float) -> NDArray[np.float64]:
-    """Return the transitions of the two-state agent.
-
-    Parameters
-    ----------
-    p : float
-        Probability that an action does what is meant, between 0 and 1.
-
-    Returns
-    -------
-    numpy.ndarray, shape (2, 2, 2)
-        Probability of s' after action a in state s, at ``[s, a, s']``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If p is not a probability.
+    """Return the transitions of the two-state agent, at ``[s, a, s']``.
 
     Examples
     --------
@@ -43,8 +26,5 @@ def two_state(p: float) -> NDArray[np.float64]:
            [[0.25, 0.75],
             [0.75, 0.25]]])
     """
-    keep = check.probability("p", p, "two_state")
-    change = 1.0 - keep
-    return np.array(
-        [[[keep, change], [change, keep]], [[change, keep], [keep, change]]]
-    )
+    q = 1.0 - p
+    return np.array([[[p, q], [q, p]], [[q, p], [p, q]]])

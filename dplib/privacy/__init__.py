@@ -1,20 +1,27 @@
 """Mechanisms of differential privacy, and what they promise. No agents here.
 
-- `dplib.privacy.adjacency`: which data count as neighbours, and whose privacy
-  that makes it;
-- `dplib.privacy.laplace`, `dplib.privacy.laplace_profile`: the Laplace
-  mechanism, its calibration and its exact privacy profile;
-- `dplib.privacy.gaussian`, `dplib.privacy.gaussian_profile`: the Gaussian
-  mechanism, three calibrations and its exact privacy curve;
-- `dplib.privacy.divergence`: privacy loss, max divergence and hockey-stick
-  curve between two discrete laws;
-- `dplib.privacy.enumeration`: exact privacy of a finite mechanism;
-- `dplib.privacy.smoothing`: laws in which no outcome is impossible;
-- `dplib.privacy.composition`: releases as values, and the rules that add them;
-- `dplib.privacy.kfold`: sharper rules for one release repeated k times;
-- `dplib.privacy.trajectory`: Laplace messages at every step under one budget.
+`dplib.privacy.adjacency`
+    `Adjacency`: which data count as neighbours, and whose privacy that makes it.
+`dplib.privacy.divergence`
+    Between two distributions in log space: `privacy_loss`, `max_divergence`,
+    `hockey_stick` and `log_hockey_stick`; `smooth` makes no outcome impossible.
+`dplib.privacy.laplace`
+    `laplace_scale` and back, `laplace_epsilon`; the exact curve `laplace_delta`.
+`dplib.privacy.laplace_sum`
+    `laplace_sum_survival` of a weighted sum of Laplace variables.
+`dplib.privacy.gaussian`
+    Calibrations `kappa_sigma` (and its `kappa`), `analytic_sigma`, `classic_sigma`;
+    the exact curve `gaussian_delta`, `gaussian_log_delta`, and its inverse
+    `gaussian_epsilon`; `group_sensitivity` of several entries or releases.
+`dplib.privacy.composition`
+    `Release`, a statement of privacy as a value, and `basic_composition`.
+`dplib.privacy.trajectory`
+    `LaplaceChannel` and `laplace_budget`: noisy messages at every step under one
+    budget for the whole trajectory.
 
-A pair (epsilon, delta) is a statement only together with an adjacency, so
-every function that states a guarantee asks for one. All mechanisms are
-idealised: they are analysed in real arithmetic, and run in floating point.
+A pair (epsilon, delta) is a statement only together with an adjacency, so whatever
+states a guarantee asks for one. All mechanisms are idealised: they are analysed in
+real arithmetic, and run in floating point, where noise leaves traces in its low-order
+bits (Mironov, "On significance of the least significant bits for differential
+privacy", 2012).
 """

@@ -1,54 +1,25 @@
-"""Numerical helpers that the privacy files share: rounding up, logs, arrays.
+"""Rounding that keeps a promise, and logarithms that keep their digits.
 
-An upper bound that was rounded to nearest may lie below the number that it
-bounds. Claims about privacy (an epsilon or delta that somebody relies on) are
-therefore computed exactly (a float is a fraction) and rounded once, upwards;
-where they hold a logarithm or an exponential, an allowance for its rounding is
-added (`enlarge`). Curves and densities are rounded to nearest, and say so.
+An upper bound that was rounded to nearest may lie below the number that it bounds.
+What somebody relies on (an epsilon, a delta, a scale of noise) is therefore computed
+in fractions, exactly, and rounded once, to the safe side. Curves are rounded to
+nearest.
 """
 
 from __future__ import annotations
 
 import math
-import numbers
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
 
-__all__ = [
-    "UNIT",
-    "FloatArray",
-    "Floats",
-    "enlarge",
-    "exact",
-    "log1mexp",
-    "noise_fits",
-    "real_array",
-    "round_up",
-]
+__all__ = ["FloatArray", "Floats", "log1mexp", "real_array", "round_up"]
 
 FloatArray = NDArray[np.float64]
 Floats = np.float64 | NDArray[np.float64]  # a scalar for scalar arguments
-
-UNIT = 2.0**-53
-"""Largest relative error of one rounding to nearest."""
-
-
-def exact(value: Any) -> Fraction:
-    """Return a real number as the fraction that it is, not the nearest float.
-
-    Examples
-    --------
-    >>> exact(0.5), exact(Fraction(1, 3))
-    (Fraction(1, 2), Fraction(1, 3))
-    """
-    if isinstance(value, numbers.Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    return Fraction(*value.as_integer_ratio())
 
 
 def round_up(exact: Fraction) -> float:
@@ -66,19 +37,6 @@ def round_up(exact: Fraction) -> float:
     if Fraction(nearest) < exact:
         return math.nextafter(nearest, math.inf)
     return nearest
-
-
-def enlarge(value: float, steps: int) -> float:
-    """Return the float that lies `steps` floats above `value`, zero or greater.
-
-    Examples
-    --------
-    >>> enlarge(1.0, 2) - 1.0 == 4 * UNIT
-    True
-    """
-    for _ in range(steps):
-        value = math.nextafter(value, math.inf)
-    return value
 
 
 def log1mexp(x: ArrayLike) -> Floats:
@@ -108,30 +66,7 @@ def real_array(
     >>> real_array("epsilon", [1, 2], "f", low=0.0)
     array([1., 2.])
     """
-    axes = check.entries(name, value, where, "an array of real numbers").ndim
-    result = check.array(name, value, where, shape=(None,) * axes)
+    result = check.array(name, value, where, shape=(None,) * np.ndim(value))
     if np.any(result < low):
         check.fail(name, where, f"an array of numbers >= {low:g}", value)
     return result
-
-
-def noise_fits(name: str, scale: FloatArray, value: FloatArray, where: str) -> None:
-    """Refuse noise that floats cannot add: lost between two, or beyond the last.
-
-    It is told from the arguments alone, never from a draw.
-
-    Examples
-    --------
-    >>> noise_fits("scale", np.array(1.0), np.array(1e17), "f")
-    Traceback (most recent call last):
-    ...
-    ValueError: The 'scale' parameter of f must be at least the spacing of floats at \
-the value, and small enough that noisy values are finite. Got 1.0 instead.
-    """
-    size = np.abs(value)
-    with np.errstate(over="ignore"):
-        fits = (np.spacing(size) <= scale) & np.isfinite(size + 1000.0 * scale)
-    if not np.all(fits):
-        must = "at least the spacing of floats at the value, "
-        must += "and small enough that noisy values are finite"
-        check.fail(name, where, must, scale.tolist())

@@ -1,71 +1,42 @@
-"""The Laplace mechanism and its calibration.
+"""The Laplace mechanism: its calibration, and its exact privacy curve.
 
 Model. A query value v, real or an array, is released as
 
     y = v + w ,    w iid Lap(b) ,    density exp(-|w|/b) / (2b) ,
 
-with the *scale* b > 0, in the units of v (the standard deviation is b sqrt 2).
-If adjacent data change v by at most Delta in the l1 norm (the *sensitivity*),
-the release is epsilon-differentially private with epsilon = Delta / b (Dwork,
-McSherry, Nissim and Smith 2006). Serves Hale & Egerstedt, arXiv 1509.08161,
-Lemma 5 and Algorithm 2.
+with the *scale* b > 0, in the units of v (the standard deviation is b sqrt 2). If
+adjacent data change v by at most Delta in the l1 norm (the *sensitivity*), the release
+is epsilon-differentially private with epsilon = Delta / b (Dwork, McSherry, Nissim and
+Smith 2006). The number is a guarantee only together with the adjacency under which
+Delta was computed. Serves Hale & Egerstedt, arXiv 1509.08161, Lemma 5 and Algorithm 2.
 
-Idealised. All this holds in real arithmetic. Noise drawn in floating point
-leaves traces in its low-order bits by which v can be told apart (Mironov, "On
-significance of the least significant bits for differential privacy", 2012), so
-the sampler here is for simulation: it is not formally private.
+If one entry moves by Delta, the privacy loss at y = v + w is (|w - Delta| - |w|) / b.
+With r = Delta / b it is r where w <= 0, falls to -r where w >= Delta, and is linear
+between. Integrating it gives the curve
+
+    delta(epsilon) = 1 - exp((epsilon - r) / 2)  for 0 <= epsilon < r ,  else 0 .
+
+Idealised: real arithmetic.
 """
 
 from __future__ import annotations
 
-import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dplib import check
-from dplib.privacy._numeric import (
-    FloatArray,
-    Floats,
-    exact,
-    noise_fits,
-    real_array,
-    round_up,
-)
+from dplib.privacy._numeric import Floats, real_array, round_up
 
-__all__ = [
-    "laplace_epsilon",
-    "laplace_log_density",
-    "laplace_mechanism",
-    "laplace_scale",
-]
+__all__ = ["laplace_delta", "laplace_epsilon", "laplace_scale"]
 
 
 def laplace_scale(*, sensitivity: float, epsilon: float) -> float:
-    """Return the least scale b at which the loss is at most `epsilon`.
+    """Return the least float b with ``sensitivity / b <= epsilon``, both positive.
 
-    The number is a guarantee only together with the adjacency under which
-    `sensitivity` was computed; `dplib.privacy.trajectory.laplace_budget` states
-    one.
-
-    Parameters
-    ----------
-    sensitivity : float
-        Largest l1 change of the query between adjacent data, positive.
-    epsilon : float
-        Privacy parameter, positive.
-
-    Returns
-    -------
-    float
-        The least float b with ``sensitivity / b <= epsilon`` in real, and so
-        also in floating-point, arithmetic. A scale that is rounded to nearest,
-        or for print, may claim more privacy than it gives.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, or the scale is too large for a float.
+    A scale that is rounded to nearest, or for print, may claim more privacy than it
+    gives.
 
     Examples
     --------
@@ -74,125 +45,50 @@ def laplace_scale(*, sensitivity: float, epsilon: float) -> float:
     >>> 2.0 / laplace_scale(sensitivity=2.0, epsilon=0.3) <= 0.3
     True
     """
-    check.positive("sensitivity", sensitivity, "laplace_scale")
-    check.positive("epsilon", epsilon, "laplace_scale")
-    scale = round_up(exact(sensitivity) / exact(epsilon))
-    if math.isinf(scale):
-        must = "large enough that sensitivity / epsilon is a finite float"
-        check.fail("epsilon", "laplace_scale", must, epsilon)
-    return scale
+    distance = check.positive("sensitivity", sensitivity, "laplace_scale")
+    level = check.positive("epsilon", epsilon, "laplace_scale")
+    return round_up(Fraction(distance) / Fraction(level))
 
 
 def laplace_epsilon(*, sensitivity: float, scale: float) -> float:
     """Return epsilon = sensitivity / scale, rounded up.
-
-    Parameters
-    ----------
-    sensitivity : float
-        Largest l1 change of the query between adjacent data, 0 or greater.
-    scale : float
-        Scale b of the noise, positive.
-
-    Returns
-    -------
-    float
-        The least float that is not below the quotient; inf if that overflows.
 
     Examples
     --------
     >>> laplace_epsilon(sensitivity=3.0, scale=6.0)
     0.5
     """
-    check.nonnegative("sensitivity", sensitivity, "laplace_epsilon")
-    check.positive("scale", scale, "laplace_epsilon")
-    return round_up(exact(sensitivity) / exact(scale))
+    distance = check.nonnegative("sensitivity", sensitivity, "laplace_epsilon")
+    b = check.positive("scale", scale, "laplace_epsilon")
+    return round_up(Fraction(distance) / Fraction(b))
 
 
-def laplace_log_density(x: ArrayLike, *, scale: ArrayLike) -> Floats:
-    """Return the log density of Lap(scale) noise at `x`, entry by entry.
+def laplace_delta(*, epsilon: ArrayLike, shift: float, scale: float) -> Floats:
+    """Return delta(epsilon) of a release of which one entry moves by `shift`.
 
     Parameters
     ----------
-    x : array_like
-        Points, finite, any shape.
-    scale : array_like
-        Scale b, positive; broadcast against `x`.
+    epsilon : array_like
+        Where to evaluate, 0 or greater, any shape.
+    shift : float
+        Distance of the two query values, 0 or greater.
+    scale : float
+        Scale b of the noise, positive.
 
     Returns
     -------
     numpy.ndarray or float
-        ``-|x| / b - log(2 b)``, in the broadcast shape.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
+        The same in both directions, by symmetry of the noise. Rounded to nearest.
 
     Examples
     --------
-    >>> print(laplace_log_density(-2.0, scale=0.5))
-    -4.0
+    >>> print(laplace_delta(epsilon=1.0, shift=1.0, scale=1.0))
+    0.0
+    >>> print(laplace_delta(epsilon=1.0, shift=3.0, scale=1.0) == 1 - np.exp(-1))
+    True
     """
-    x = real_array("x", x, "laplace_log_density")
-    scale = _scales(scale, "laplace_log_density")
-    try:
-        np.broadcast_shapes(x.shape, scale.shape)
-    except ValueError:
-        must = f"an array that broadcasts against shape {x.shape}"
-        check.fail("scale", "laplace_log_density", must, scale.tolist())
-    result: Floats = -np.abs(x) / scale - np.log(2.0) - np.log(scale)
-    return result
-
-
-def laplace_mechanism(
-    value: ArrayLike, *, scale: ArrayLike, rng: np.random.Generator
-) -> Floats:
-    """Release `value` with iid Laplace noise. Idealised: see the file's head.
-
-    Parameters
-    ----------
-    value : array_like
-        The query's value, finite, any shape.
-    scale : array_like
-        Scale b, positive; a number, or an array that broadcasts to the shape
-        of `value` (each entry of `value` is released once, never twice).
-    rng : numpy.random.Generator
-        Source of the noise.
-
-    Returns
-    -------
-    numpy.ndarray or float
-        The noisy value, of the shape of `value`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, or floats cannot add the noise to `value`.
-
-    Examples
-    --------
-    >>> from dplib.rng import stream
-    >>> laplace_mechanism([1.0, 2.0], scale=0.5, rng=stream(1)).shape
-    (2,)
-    """
-    value = real_array("value", value, "laplace_mechanism")
-    scale = _scales(scale, "laplace_mechanism")
-    if not isinstance(rng, np.random.Generator):
-        must = "a numpy.random.Generator"
-        check.fail("rng", "laplace_mechanism", must, rng, TypeError)
-    try:
-        np.broadcast_to(scale, value.shape)
-    except ValueError:
-        must = f"an array that broadcasts to shape {value.shape}"
-        check.fail("scale", "laplace_mechanism", must, scale)
-    noise_fits("scale", scale, value, "laplace_mechanism")
-    noise = rng.laplace(0.0, scale, size=value.shape)
-    result: Floats = (value + noise)[()]
-    return result
-
-
-def _scales(scale: ArrayLike, where: str) -> FloatArray:
-    scales = real_array("scale", scale, where)
-    if np.any(scales <= 0.0):
-        check.fail("scale", where, "positive in every entry", scale)
-    return scales
+    levels = real_array("epsilon", epsilon, "laplace_delta", low=0.0)
+    distance = check.nonnegative("shift", shift, "laplace_delta")
+    ratio = distance / check.positive("scale", scale, "laplace_delta")
+    result: Floats = -np.expm1(np.minimum(levels - ratio, 0.0) / 2.0)
+    return result + 0.0  # turns -0.0 into 0.0

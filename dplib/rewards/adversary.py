@@ -1,6 +1,6 @@
-r"""Adversaries that guess where a vehicle is going.
+r"""Adversaries that guess where a vehicle is going, and when they have found it.
 
-Benvenuti et al., Section 8.3.
+Benvenuti et al., Section 8.3 (Figure 11).
 
 The paper's adversary measures position x, velocity v and acceleration a at every time
 step, and is told the time of arrival. It assumes that the acceleration decays at a rate
@@ -13,7 +13,7 @@ e^{-\lambda (t - t_0)}`, and takes the end of that trajectory for the target:
 The vehicle counts as *detected* when the guess is nearer than :math:`\rho` to the
 target in three steps in a row; we date this to the third.
 
-A second adversary, ours, is not told the time of arrival; it knows instead the law of
+A second adversary, ours, is not told the time of arrival; it knows instead the
 guidance, :math:`\ddot x = (k + 3)(r - v T)/T^2`, up to the part along v. The vehicle
 then turns in the plane of v and r. With d the angle between them and R = \|r\|,
 
@@ -26,30 +26,34 @@ Two measured accelerations give both left sides, hence R, d and the target.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dplib import check
-from dplib.rewards.guidance import Flight, law_exponent
+from dplib.rewards.flight import Flight, Vehicle, fly
+from dplib.rewards.paper import Grid, Scenario
+from dplib.rewards.waypoints import Route
 
-__all__ = ["Detection", "ballistic_end", "detect", "guesses", "triangulate"]
+__all__ = [
+    "Detection",
+    "Outcomes",
+    "detect",
+    "fly_routes",
+    "guesses",
+    "triangulate",
+    "watch",
+]
 
 FloatArray = NDArray[np.float64]
-
-#: Below it s - 1 + exp(-s) is summed as a series, with terms up to s^12: what is left
-#: out is below 1e-16 of the sum, and from it on cancellation costs less than 1e-14.
-SERIES = 0.1
-TERMS = [(-1.0) ** j / math.factorial(j + 2) for j in range(11)]
 
 
 @dataclass(frozen=True)
 class Detection:
     """When and where a vehicle was detected.
 
-    Parameters
+    Attributes
     ----------
     found : bool
         Whether it was; if not, the other fields are -1, infinity and 0.
@@ -67,159 +71,43 @@ class Detection:
     distance: float
 
 
-def _points(name: str, value: ArrayLike, where: str) -> FloatArray:
-    return check.array(name, value, where, shape=(None, 3))
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What became of several flights.
 
-
-def ballistic_end(
-    x: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    *,
-    remaining: ArrayLike,
-    decay: float,
-) -> FloatArray:
-    r"""Return the end of the trajectory whose acceleration decays exponentially.
-
-    Parameters
+    Attributes
     ----------
-    x, v, a : array_like, shape (steps, 3)
-        Measured position, velocity, acceleration; km and s.
-    remaining : array_like, shape (steps,)
-        Time T left, 0 or greater, s.
-    decay : float
-        Rate :math:`\lambda`, above 0, 1/s.
-
-    Returns
-    -------
-    numpy.ndarray, shape (steps, 3)
-        Predicted positions after that time, km. The factor of `a` has a relative
-        error below 1e-14.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
-    >>> ballistic_end([[1, 0, 0]], [[2, 0, 0]], [[0, 0, 0]], remaining=[3], decay=0.1)
-    array([[7., 0., 0.]])
+    distances : numpy.ndarray, shape (S,)
+        Distance from the target at detection, km; 0 if never detected.
+    within : numpy.ndarray of bool, shape (S,)
+        Whether the vehicle came within the switch range on its waypoints.
+    waypoints : numpy.ndarray of int, shape (S,)
+        Number of waypoints that the policy commands.
     """
-    where = "ballistic_end"
-    x, v, a = _points("x", x, where), _points("v", v, where), _points("a", a, where)
-    for name, value in (("v", v), ("a", a)):
-        check.array(name, value, where, shape=x.shape)
-    time = check.array("remaining", remaining, where, shape=x.shape[:1])
-    if np.any(time < 0.0):
-        check.fail("remaining", where, "non-negative", float(time.min()))
-    decay = check.positive("decay", decay, where)
-    s = decay * time
-    small = np.minimum(s, SERIES)  # where the series is not used it must not overflow
-    weight = np.where(
-        s < SERIES,
-        time**2 * np.polynomial.polynomial.polyval(small, TERMS),
-        (s + np.expm1(-s)) / decay**2,
-    )
-    return np.asarray(x + v * time[:, None] + a * weight[:, None])
+
+    distances: FloatArray
+    within: NDArray[np.bool_]
+    waypoints: NDArray[np.int64]
 
 
 def guesses(flight: Flight, *, decay: float) -> FloatArray:
-    """Return what the paper's adversary takes for the target, at every step.
+    r"""Return what the paper's adversary takes for the target, shape (steps, 3).
 
     Parameters
     ----------
     flight : Flight
         The flight, whose time of arrival the adversary knows.
     decay : float
-        Rate of the decay, above 0, 1/s.
-
-    Returns
-    -------
-    numpy.ndarray, shape (steps, 3)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
+        Rate :math:`\lambda` of the decay, 1/s.
     """
-    check.instance("flight", flight, "guesses", Flight)
-    return ballistic_end(
-        flight.positions,
-        flight.velocities,
-        flight.accelerations,
-        remaining=flight.final_time - flight.times,
-        decay=decay,
-    )
-
-
-def detect(
-    flight: Flight,
-    guess: ArrayLike,
-    *,
-    target: ArrayLike,
-    radius: float,
-    in_a_row: int = 3,
-) -> Detection:
-    r"""Return the first step at which the last guesses have all been close.
-
-    Parameters
-    ----------
-    flight : Flight
-        The flight.
-    guess : array_like, shape (steps, 3)
-        A guess for every step, as `guesses` or `triangulate` give it, of size at
-        most 1e60; NaN where there is none.
-    target : array_like, shape (3,)
-        The target, km.
-    radius : float
-        Radius :math:`\rho`, above 0, km.
-    in_a_row : int
-        Number of steps, 1 or more.
-
-    Returns
-    -------
-    Detection
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
-    >>> from dplib.rewards.guidance import Vehicle, fly
-    >>> flight = fly(Vehicle(speed=2.0, exponent=1.0, step=0.5), start=[0, 0, 0],
-    ...              heading=[1, 0, 0], target=[8, 0, 0])
-    >>> detect(flight, guesses(flight, decay=0.1), target=[8, 0, 0], radius=0.1)
-    Detection(found=True, step=2, time=1.0, distance=6.0)
-    """
-    where = "detect"
-    check.instance("flight", flight, where, Flight)
-    goal = check.array("target", target, where, shape=(3,))
-    radius = check.positive("radius", radius, where)
-    count = check.integer("in_a_row", in_a_row, where, low=1)
-    must = f"an array of real numbers of shape {flight.positions.shape}"
-    raw = check.entries("guess", guess, where, must)
-    if raw.dtype.kind not in "iuf":
-        check.fail("guess", where, must, guess, TypeError)
-    if raw.shape != flight.positions.shape:
-        check.fail("guess", where, must, raw.shape)
-    none = np.isnan(raw)
-    check.array("guess", np.where(none, 0.0, raw), where, shape=raw.shape)
-    points = raw.astype(np.float64)
-    close = np.linalg.norm(points - goal, axis=1) < radius  # NaN is not close
-    run = 0
-    for step, good in enumerate(close):
-        run = run + 1 if good else 0
-        if run == count:
-            left = float(np.linalg.norm(flight.positions[step] - goal))
-            return Detection(True, step, float(flight.times[step]), left)
-    return Detection(False, -1, float("inf"), 0.0)
+    time = (flight.final_time - flight.times)[:, None]
+    s = decay * time
+    drift = (s + np.expm1(-s)) / decay**2
+    return flight.positions + flight.velocities * time + flight.accelerations * drift
 
 
 def triangulate(flight: Flight, *, exponent: float) -> FloatArray:
-    """Return the guesses of an adversary that knows the law, but no final time.
+    """Return the guesses of an adversary that knows the guidance, but no final time.
 
     Parameters
     ----------
@@ -227,44 +115,87 @@ def triangulate(flight: Flight, *, exponent: float) -> FloatArray:
         The flight; what is used at a step are the measurements of this step and
         the one before.
     exponent : float
-        Exponent k of the law of guidance, 0 to 1000.
+        Exponent k of the guidance.
 
     Returns
     -------
     numpy.ndarray, shape (steps, 3)
-        Guesses; NaN at step 0, where the acceleration vanishes or does not decay
-        (as after a change of waypoints), and where no finite number comes out.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
+        Guesses; NaN at step 0, on straight legs, and where the acceleration does not
+        decay (as after a change of waypoints).
     """
-    where = "triangulate"
-    check.instance("flight", flight, where, Flight)
-    k = law_exponent(exponent, where)
     result = np.full(flight.positions.shape, np.nan)
     size = np.linalg.norm(flight.accelerations, axis=1)
     speed = np.linalg.norm(flight.velocities, axis=1)
-    step = np.diff(flight.times)
     rows = np.flatnonzero((size[:-1] > size[1:]) & (size[1:] > 0.0))
     now = rows + 1
-    # A flight of another vehicle may stand still, or turn round: no guess then.
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        # Both sides of the two equations at the middle of the step ...
-        rate = np.log(size[rows] / size[now]) / step[rows]
-        cosine = rate / ((k + 1.0) * speed[now])  # cos(d) / R
-        sine = np.sqrt(size[rows] * size[now]) / ((k + 3.0) * speed[now] ** 2)
-        square = sine**2 + cosine**2  # 1 / R^2
-        # ... and the directions along and across the path there.
-        ahead = flight.velocities[rows] + flight.velocities[now]
-        ahead /= np.linalg.norm(ahead, axis=1)[:, None]
-        across = flight.accelerations[rows] + flight.accelerations[now]
-        across -= np.sum(across * ahead, axis=1)[:, None] * ahead
+    # Both sides of the two equations at the middle of the step ...
+    rate = np.log(size[rows] / size[now]) / np.diff(flight.times)[rows]
+    cosine = rate / ((exponent + 1.0) * speed[now])  # cos(d) / R
+    sine = np.sqrt(size[rows] * size[now]) / ((exponent + 3.0) * speed[now] ** 2)
+    # ... and the directions along and across the path there.
+    ahead = flight.velocities[rows] + flight.velocities[now]
+    ahead /= np.linalg.norm(ahead, axis=1)[:, None]
+    across = flight.accelerations[rows] + flight.accelerations[now]
+    across -= np.sum(across * ahead, axis=1)[:, None] * ahead
+    with np.errstate(invalid="ignore"):  # nothing across, on a straight leg: no guess
         across /= np.linalg.norm(across, axis=1)[:, None]
-        middle = 0.5 * (flight.positions[rows] + flight.positions[now])
-        toward = cosine[:, None] * ahead + sine[:, None] * across
-        points = middle + toward / square[:, None]
-    found = np.all(np.abs(points) <= check.LARGEST, axis=1)  # NaN is not
-    result[now[found]] = points[found]
+    middle = 0.5 * (flight.positions[rows] + flight.positions[now])
+    toward = cosine[:, None] * ahead + sine[:, None] * across
+    result[now] = middle + toward / (sine**2 + cosine**2)[:, None]
     return result
+
+
+def detect(scenario: Scenario, flight: Flight, guess: FloatArray) -> Detection:
+    """Return the first step at which the last guesses have all been close.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Says where the target is, how close is close, and how many in a row.
+    flight : Flight
+        The flight.
+    guess : numpy.ndarray, shape (steps, 3)
+        A guess for every step, as `guesses` or `triangulate` give it; NaN where
+        there is none.
+    """
+    gap = np.linalg.norm(guess - np.array(scenario.target), axis=1)
+    run = 0
+    for step, close in enumerate(gap < scenario.radius):  # NaN is not close
+        run = run + 1 if close else 0
+        if run == scenario.in_a_row:
+            left = np.linalg.norm(flight.positions[step] - np.array(scenario.target))
+            return Detection(True, step, float(flight.times[step]), float(left))
+    return Detection(False, -1, float("inf"), 0.0)
+
+
+def watch(scenario: Scenario, flight: Flight) -> Detection:
+    """Return when the paper's adversary detects where a flight goes.
+
+    Examples
+    --------
+    >>> scenario = Scenario(start=(-8.0, 0.0, 0.0))
+    >>> watch(scenario, fly(Vehicle(speed=2.0, exponent=1.0, step=0.5), scenario))
+    Detection(found=True, step=2, time=1.0, distance=6.0)
+    """
+    return detect(scenario, flight, guesses(flight, decay=scenario.decay))
+
+
+def fly_routes(
+    vehicle: Vehicle, scenario: Scenario, grid: Grid, routes: Sequence[Route]
+) -> Outcomes:
+    """Fly routes over a grid, each of them watched by the paper's adversary."""
+    places = grid.positions()
+    # Many noisy rewards have the same route: it is flown once.
+    known: dict[bytes, tuple[float, bool]] = {}
+    rows = []
+    for found in routes:
+        key = found.states.tobytes()
+        if key not in known:
+            flight = fly(vehicle, scenario, places[found.states])
+            known[key] = watch(scenario, flight).distance, flight.within_range
+        rows.append(known[key])
+    return Outcomes(
+        distances=np.array([distance for distance, _ in rows]),
+        within=np.array([within for _, within in rows]),
+        waypoints=np.array([found.states.size for found in routes]),
+    )

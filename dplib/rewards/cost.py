@@ -1,6 +1,7 @@
 r"""What privacy costs: the true value of a policy that was made for noisy rewards.
 
-Benvenuti et al., Section 5 (cost of privacy) and Section 8 (in percent).
+Benvenuti et al., Section 5 (cost of privacy) and Section 8 (in percent; Figure 6
+and Figure 8).
 
 Model. :math:`\tilde\pi` is an optimal policy for the private joint reward
 :math:`r + \text{noise}`. It is followed in the true world, where it earns
@@ -19,40 +20,29 @@ the policy does worse than earning nothing.
   exactly (epsilon, delta): the same true central privacy for all. (For projected output
   noise this is the analytic sigma.)
 
-Mechanisms are named as in `dplib.rewards.comparison`. With common random numbers (one
-`StandardDraw` for all) differences between arms are estimated in pairs.
+Mechanisms are named as in `dplib.rewards.mechanism`. With common random numbers (one
+`StandardDraw` for all) arms are compared in pairs, sample by sample.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from numpy.typing import NDArray
 
 from dplib import check
 from dplib.mdp.batch import evaluate_many, solve_many
 from dplib.mdp.policy_iteration import policy_iteration
 from dplib.mdp.solve import Solution
 from dplib.privacy.gaussian import analytic_sigma, kappa_sigma
-from dplib.rewards.comparison import equally_private, mechanisms
-from dplib.rewards.examples import Example
-from dplib.rewards.noise_law import NoiseLaw
+from dplib.rewards.central import equally_private
+from dplib.rewards.mechanism import Mechanism, mechanisms
+from dplib.rewards.paper import Example
 
-__all__ = [
-    "ARMS",
-    "Costs",
-    "Estimate",
-    "arms",
-    "cost_percent",
-    "costs_of_privacy",
-    "mean_estimate",
-    "optimum",
-    "paired_estimate",
-]
+__all__ = ["ARMS", "Costs", "arms", "costs_of_privacy", "optimum"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -92,76 +82,23 @@ class Costs:
     bound: FloatArray
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean with its confidence interval.
-
-    Attributes
-    ----------
-    mean : float
-        Mean of the sample.
-    error : float
-        Standard error of the mean.
-    half : float
-        Half the width of the confidence interval: the mean plus or minus this.
-    """
-
-    mean: float
-    error: float
-    half: float
-
-
+@lru_cache(maxsize=8)
 def optimum(example: Example) -> Solution:
     """Return optimal values and a policy for the true rewards, by policy iteration.
 
+    Each of the last examples is solved once.
+
     Examples
     --------
-    >>> from dplib.rewards.examples import example_one
+    >>> from dplib.rewards.paper import example_one
     >>> print(optimum(example_one(2, 0.75, discount=0.5)).values.round(9))
     [1.375 1.375 1.375 7.375]
     """
-    check.instance("example", example, "optimum", Example)
     return policy_iteration(example.model, example.rewards)
 
 
-def cost_percent(achieved: ArrayLike, optimal: ArrayLike) -> FloatArray:
-    """Return the cost of privacy in percent of the optimal value.
-
-    Parameters
-    ----------
-    achieved : array_like, shape (..., K)
-        True values of private policies at K start states.
-    optimal : array_like, shape (K,)
-        Optimal values there; none may be 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
-    >>> cost_percent([[3.0, -1.0], [4.0, 2.0]], [4.0, 2.0])
-    array([[ 25., 150.],
-           [  0.,   0.]])
-    """
-    where = "cost_percent"
-    best = check.array("optimal", optimal, where, shape=(None,))
-    if not np.all(best):
-        check.fail("optimal", where, "values other than 0", best.tolist())
-    raw = check.entries("achieved", achieved, where, "an array of values")
-    if raw.ndim == 0 or raw.shape[-1] != best.size:
-        check.fail("achieved", where, f"of shape (..., {best.size})", raw.shape)
-    true = check.array("achieved", achieved, where, shape=(None,) * raw.ndim)
-    return np.asarray(100.0 * np.abs(true - best) / np.abs(best))
-
-
 def costs_of_privacy(
-    example: Example,
-    noise: ArrayLike,
-    *,
-    reference: Solution | None = None,
-    starts: Sequence[int] | None = None,
+    example: Example, noise: FloatArray, *, starts: Sequence[int] | None = None
 ) -> Costs:
     """Return what policies for noisy rewards cost in the true world.
 
@@ -169,64 +106,42 @@ def costs_of_privacy(
     ----------
     example : Example
         The team.
-    noise : array_like, shape (S, n, m)
+    noise : numpy.ndarray, shape (S, n, m)
         Noise on the joint reward, for instance by
-        `dplib.rewards.perturbation.joint_noise`.
-    reference : Solution, optional
-        `optimum` of the example, if it is at hand.
+        `dplib.rewards.mechanism.Mechanism.noise`.
     starts : sequence of int, optional
         Joint start states; by default the example's own.
 
-    Returns
-    -------
-    Costs
-
     Raises
     ------
-    TypeError, ValueError
-        If an argument is not as above.
+    ValueError
+        If the optimal value of a start is 0 within its error: there are no
+        percentages of it.
 
     Examples
     --------
     Noise that makes the worst action the best, everywhere:
 
-    >>> from dplib.rewards.examples import example_one
+    >>> from dplib.rewards.paper import example_one
     >>> team = example_one(1, 1.0, discount=0.5)
     >>> noise = np.array([[[99.0, 0.0], [0.0, 99.0]]])
     >>> costs_of_privacy(team, noise).percent
     array([[150.]])
     """
-    where = "costs_of_privacy"
-    check.instance("example", example, where, Example)
-    model, rewards = example.model, example.rewards
-    shape = (None, model.n_states, model.n_actions)
-    noisy = rewards + check.array("noise", noise, where, shape=shape)
-    if reference is None:
-        reference = optimum(example)
-    check.instance("reference", reference, where, Solution)
-    best = reference.values
-    # Values within a bound of the optimum change by at most twice that in a backup.
-    gain = (rewards + model.discount * model.expected(best)).max(axis=1) - best
-    if np.abs(gain).max() > 2.0 * reference.bound:
-        check.fail("reference", where, "the optimum of this example", best)
-    given = [example.start] if starts is None else starts
-    must = f"a sequence of states from 0 to {model.n_states - 1}"
-    at = list(given) if isinstance(given, Iterable) else []
-    if not at:
-        check.fail("starts", where, must, given)
-    for state in at:
-        check.integer("starts", state, where, low=0, high=model.n_states - 1)
-    # A value within its error of 0 has no percentages.
-    if np.any(np.abs(best[at]) <= reference.bound):
+    model, rewards, reference = example.model, example.rewards, optimum(example)
+    at = [example.start] if starts is None else list(starts)
+    best = reference.values[at]
+    if np.any(np.abs(best) <= reference.bound):
         must = "states of a value other than 0, in percent of which costs are counted"
-        check.fail("starts", where, must, at)
+        check.fail("starts", "costs_of_privacy", must, at)
+    noisy = rewards + noise
     found = solve_many(model, noisy)
-    achieved = evaluate_many(model, rewards, found.policies)
+    achieved = evaluate_many(model, rewards, found.policies)[:, at]
     goal = example.goal_state * model.n_actions + example.goal_action
     return Costs(
-        percent=cost_percent(achieved[:, at], best[at]),
-        stays=np.asarray(found.policies[:, example.goal_state] == example.goal_action),
-        largest=np.asarray(noisy.reshape(noisy.shape[0], -1).argmax(axis=1) == goal),
+        percent=100.0 * np.abs(achieved - best) / np.abs(best),
+        stays=found.policies[:, example.goal_state] == example.goal_action,
+        largest=noisy.reshape(len(noisy), -1).argmax(axis=1) == goal,
         iterations=found.iterations,
         bound=found.bound,
     )
@@ -234,7 +149,7 @@ def costs_of_privacy(
 
 def arms(
     actions: Sequence[int], *, bound: float, epsilon: float, delta: float
-) -> dict[tuple[str, str], NoiseLaw]:
+) -> dict[tuple[str, str], Mechanism]:
     """Return the noise of every arm in `ARMS`.
 
     Parameters
@@ -242,19 +157,14 @@ def arms(
     actions : sequence of int
         Numbers of local actions m_i.
     bound : float
-        Adjacency parameter b, positive, in the unit of the rewards.
+        Adjacency parameter b, in the unit of the rewards.
     epsilon, delta : float
         As in `dplib.privacy.gaussian.analytic_sigma`; delta below 1/2.
 
-    Returns
-    -------
-    dict of (str, str) to NoiseLaw
-
     Examples
     --------
-    >>> from dplib.rewards.comparison import deviations
-    >>> laws = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)
-    >>> sizes = deviations(laws)
+    >>> noises = arms([5, 5], bound=1.0, epsilon=1.0, delta=0.1)
+    >>> sizes = {arm: noise.deviation for arm, noise in noises.items()}
     >>> round(sizes["nominal", "printed"] / sizes["nominal", "exact"] * 5**0.5, 9)
     5.0
     >>> round(sizes["matched", "input"] / sizes["matched", "projected"], 9)
@@ -267,56 +177,3 @@ def arms(
         "matched": equally_private(actions, bound=bound, epsilon=epsilon, delta=delta),
     }
     return {(group, name): groups[group][name] for group, name in ARMS}
-
-
-def mean_estimate(sample: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """Return the mean of independent numbers, with Student's interval.
-
-    Parameters
-    ----------
-    sample : array_like, shape (S,)
-        Two numbers or more.
-    confidence : float
-        Strictly between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
-    >>> mean_estimate([1.0, 3.0]).mean, mean_estimate([1.0, 3.0]).error
-    (2.0, 1.0)
-    """
-    return _estimate(sample, confidence, "mean_estimate")
-
-
-def paired_estimate(
-    first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
-) -> Estimate:
-    """Return the mean of `first` - `second`, sample by sample on common noise.
-
-    Arguments as in `mean_estimate`; the two have the same length.
-
-    Examples
-    --------
-    >>> paired_estimate([1.0, 9.0, 5.0], [0.0, 8.0, 4.0]).mean
-    1.0
-    >>> paired_estimate([1.0, 9.0, 5.0], [0.0, 8.0, 4.0]).error
-    0.0
-    """
-    where = "paired_estimate"
-    one = check.array("first", first, where, shape=(None,))
-    two = check.array("second", second, where, shape=one.shape)
-    return _estimate(one - two, confidence, where)
-
-
-def _estimate(sample: ArrayLike, confidence: float, where: str) -> Estimate:
-    x = check.array("sample", sample, where, shape=(None,))
-    if x.size < 2:
-        check.fail("sample", where, "two numbers or more", x.tolist())
-    confidence = check.unit_interval("confidence", confidence, where)
-    error = float(x.std(ddof=1)) / math.sqrt(x.size)
-    quantile = float(stats.t.ppf(0.5 + 0.5 * confidence, x.size - 1))
-    return Estimate(float(x.mean()), error, quantile * error)

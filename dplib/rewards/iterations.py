@@ -9,18 +9,10 @@ sweeps, from values of zero, by
 .. math:: K(R) = \lceil x(R) \rceil , \qquad
           x(R) = \frac{\log \frac{4 R}{\eta (1 - \gamma)^2}}{\log (1/\gamma)} .
 
-It bounds the distance of the start from the answer twice, which costs a factor
-:math:`2/(1 - \gamma)`. From zero the distance is at most :math:`R/(1 - \gamma)`, so
-:math:`\lceil \log \frac{2R}{\eta (1 - \gamma)} / \log (1/\gamma) \rceil` sweeps do.
-
 Private rewards have another largest absolute value :math:`\tilde R`, a random one.
 Theorem 6 bounds the expected excess :math:`E\,K(\tilde R) - K(R)` by
-:math:`\lceil x(R + \sigma M) \rceil + 1 - K(R)`, :math:`\sigma M` bounding the
-expected largest error of all joint rewards. Three versions of M:
-
-- "printed": :math:`\sqrt{(1 - 2/\pi)(nm - 1)/N}`, where a term of Theorem 3 is missing;
-- "restored": C of Theorem 3, the term put back. This the proof supports;
-- "log": :math:`\sqrt{2 \log(2nm)/N}`.
+:math:`\lceil x(R + \sigma M) \rceil + 1 - K(R)`, :math:`\sigma M` bounding the expected
+largest error of all joint rewards. In the printed M a term of Theorem 3 is missing.
 
 If all errors are independent (one agent) the expectation is a sum, exactly:
 :math:`E\,K = \sum_k P(K > k)`.
@@ -34,34 +26,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from dplib import check
-from dplib.privacy._numeric import UNIT, real_array
-from dplib.rewards.accuracy import accuracy_factor, log_bound
-
-__all__ = [
-    "VERSIONS",
-    "excess_bound",
-    "expected_sweeps",
-    "sweeps",
-    "sweeps_from_zero",
-    "sweeps_real",
-]
+__all__ = ["excess_bound", "expected_sweeps", "sweeps"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-VERSIONS = ("printed", "restored", "log")
-"""Versions of Theorem 6."""
-
-#: Most sweeps times different rewards in `expected_sweeps`: half a minute of work.
-MOST_TERMS = 10**8
+#: Largest relative error of one rounding to nearest.
+UNIT = 2.0**-53
 
 #: Most sweeps, and most sweeps times different rewards, looked at together.
 BLOCK, BLOCK_TERMS = 4096, 2**20
 
 
-def sweeps_real(largest: ArrayLike, *, eta: float, discount: float) -> FloatArray:
-    r"""Return x(R), the count of Theorem 4 before it is rounded up.
+def sweeps(largest: ArrayLike, *, eta: float, discount: float) -> IntArray:
+    """Return K(R), the sweeps that Theorem 4 counts for one policy.
 
     Parameters
     ----------
@@ -74,47 +52,12 @@ def sweeps_real(largest: ArrayLike, *, eta: float, discount: float) -> FloatArra
 
     Returns
     -------
-    numpy.ndarray
-        Of the shape of `largest`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
+    numpy.ndarray of int
+        Not below 0. Of the shape of `largest`.
 
     References
     ----------
     Benvenuti et al., Theorem 4 and Appendix D.
-
-    Examples
-    --------
-    >>> print(sweeps_real(0.5, eta=0.125, discount=0.5))
-    6.0
-    """
-    where = "sweeps_real"
-    R = _largest(largest, where)
-    eta, discount = _scale(eta, discount, where)
-    log_ratio = np.log(R) + math.log(4.0 / eta) - 2.0 * math.log1p(-discount)
-    return np.asarray(log_ratio / -math.log(discount))
-
-
-def sweeps(largest: ArrayLike, *, eta: float, discount: float) -> IntArray:
-    """Return K(R), the sweeps that Theorem 4 counts for one policy.
-
-    Parameters
-    ----------
-    largest, eta, discount
-        As for `sweeps_real`.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        Not below 0. Of the shape of `largest`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -123,79 +66,27 @@ def sweeps(largest: ArrayLike, *, eta: float, discount: float) -> IntArray:
     >>> sweeps([1.0, 10.0], eta=1e-8, discount=0.99)
     array([2888, 3117])
     """
-    return _up(sweeps_real(largest, eta=eta, discount=discount))
+    log_ratio = np.log(largest) + math.log(4.0 / eta) - 2.0 * math.log1p(-discount)
+    count = np.ceil(log_ratio / -math.log(discount))
+    return np.asarray(np.maximum(count, 0.0).astype(np.int64))
 
 
-def sweeps_from_zero(largest: ArrayLike, *, eta: float, discount: float) -> IntArray:
-    r"""Return sweeps that are enough if the values start at zero.
-
-    After k sweeps the error is at most :math:`\gamma^k R / (1 - \gamma)`. With one
-    state that pays R forever it is exactly that, so no smaller count is enough for
-    all rewards up to R.
-
-    Parameters
-    ----------
-    largest, eta, discount
-        As for `sweeps_real`.
-
-    Returns
-    -------
-    numpy.ndarray of int
-        Not below 0. Of the shape of `largest`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> print(sweeps(5.0, eta=1e-8, discount=0.99))
-    3048
-    >>> print(sweeps_from_zero(5.0, eta=1e-8, discount=0.99))
-    2521
-    """
-    where = "sweeps_from_zero"
-    R = _largest(largest, where)
-    eta, discount = _scale(eta, discount, where)
-    log_ratio = np.log(R) + math.log(2.0 / eta) - math.log1p(-discount)
-    return _up(np.asarray(log_ratio / -math.log(discount)))
-
-
-def excess_bound(
-    largest: float,
-    *,
-    sigma: float,
-    n_agents: int,
-    pairs: int,
-    eta: float,
-    discount: float,
-    version: str = "printed",
-) -> int:
-    """Return the bound of Theorem 6 on expected extra sweeps, without the factor nm.
+def excess_bound(largest: float, *, noise: float, eta: float, discount: float) -> int:
+    r"""Return the bound of Theorem 6 on expected extra sweeps, without the factor nm.
 
     Parameters
     ----------
     largest : float
         R of the true rewards, positive.
-    sigma : float
-        Deviation of the noise on every agent's rewards, positive.
-    n_agents, pairs : int
-        N, and the number nm of joint state-action pairs; 1 or more.
+    noise : float
+        :math:`\sigma M`, a bound on the expected largest error of the joint rewards.
     eta, discount : float
-        As for `sweeps_real`.
-    version : {"printed", "restored", "log"}
-        Which bound on the expected largest error it uses, see above.
+        As for `sweeps`.
 
     Returns
     -------
     int
         Times nm it is the paper's bound on E[C].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
 
     References
     ----------
@@ -203,24 +94,10 @@ def excess_bound(
 
     Examples
     --------
-    With one state and one action the printed bound does not see the noise:
-
-    >>> size = {"n_agents": 1, "pairs": 1, "eta": 1e-8, "discount": 0.99}
-    >>> excess_bound(1.0, sigma=1e6, **size), excess_bound(1.0, sigma=1e-6, **size)
-    (1, 1)
-    >>> excess_bound(1.0, sigma=1e6, version="restored", **size)
-    1353
+    >>> excess_bound(1.0, noise=1.0, eta=1e-8, discount=0.99)
+    70
     """
-    where = "excess_bound"
-    R = check.positive("largest", largest, where)
-    sigma = check.positive("sigma", sigma, where)
-    check.member("version", version, where, VERSIONS)
-    factor = accuracy_factor(n_agents=n_agents, pairs=pairs)
-    if version == "printed":
-        factor = math.sqrt((1.0 - 2.0 / math.pi) * (pairs - 1) / n_agents)
-    elif version == "log":
-        factor = log_bound(sigma=1.0, n_agents=n_agents, pairs=pairs)
-    noisy, true = sweeps([R + sigma * factor, R], eta=eta, discount=discount)
+    noisy, true = sweeps([largest + noise, largest], eta=eta, discount=discount)
     return int(noisy) + 1 - int(true)
 
 
@@ -243,7 +120,7 @@ def expected_sweeps(
     sigma : float
         Deviation of the noise, positive.
     eta, discount : float
-        As for `sweeps_real`. Sweeps times different :math:`|r_l|` may be 10^8.
+        As for `sweeps`.
 
     Returns
     -------
@@ -253,11 +130,6 @@ def expected_sweeps(
         On its absolute error: the tail left out, and rounding. It is large, and
         rightly so, where a reward lies so near to a :math:`t_k` that with almost
         no noise the rounding of :math:`t_k` decides.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -270,21 +142,12 @@ def expected_sweeps(
     >>> print(round(value, 9))
     2.5
     """
-    where = "expected_sweeps"
-    r = check.array("rewards", rewards, where, shape=(None,))
-    if r.size == 0:
-        check.fail("rewards", where, "at least one reward", r.tolist())
-    sigma = check.positive("sigma", sigma, where)
-    eta, discount = _scale(eta, discount, where)
+    r = np.asarray(rewards, dtype=float)
     # Equal rewards share their factor, and few different ones are common.
     levels, counts = np.unique(np.abs(r), return_counts=True)
     # Beyond: below exp(-800) an entry, though t_k is rounded.
     top = (float(levels[-1]) + 40.0 * sigma) * (1.0 + 1e-12)
     last = int(sweeps(top, eta=eta, discount=discount))
-    if last * levels.size > MOST_TERMS:
-        work = f"{last} sweeps times {levels.size} different rewards"
-        must = f"smaller: {work} are above {MOST_TERMS}"
-        check.fail("discount", where, must, discount)
     value, rounding = 0.0, 0.0
     log_eta, log_gap = math.log(eta / 4.0), 2.0 * math.log1p(-discount)
     for first in range(0, last, BLOCK):  # in blocks, so that memory stays small
@@ -317,19 +180,3 @@ def _exceeded(
             inside = np.log1p(-np.minimum(above + below, 1.0)) @ counts
         result[first : first + rows] = -np.expm1(inside)
     return result
-
-
-def _up(x: FloatArray) -> IntArray:
-    return np.asarray(np.maximum(np.ceil(x), 0.0).astype(np.int64))
-
-
-def _largest(largest: ArrayLike, where: str) -> FloatArray:
-    R = real_array("largest", largest, where, low=0.0)
-    if not np.all(R > 0.0):
-        check.fail("largest", where, "an array of positive finite numbers", largest)
-    return R
-
-
-def _scale(eta: float, discount: float, where: str) -> tuple[float, float]:
-    eta = check.positive("eta", eta, where)
-    return eta, check.unit_interval("discount", discount, where)

@@ -22,7 +22,7 @@ and epsilon-joint differential privacy asks :math:`A p \le \varepsilon` in every
   :math:`w/p^2 + s p` over p). A solver's multipliers give the certificate; nothing
   else about the solver is trusted.
 
-Only this file and `dplib.truthful.convex` know of cvxpy.
+Only this file and `dplib.truthful.saddle` know of cvxpy.
 """
 
 from __future__ import annotations
@@ -35,23 +35,14 @@ import cvxpy as cp
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
 from dplib.privacy.adjacency import Adjacency
-from dplib.truthful.constants import constraint_lipschitz, influence
-from dplib.truthful.joint_privacy import joint_epsilons
-from dplib.truthful.noise import (
-    NoiseScales,
-    calibrated,
-    noise_support,
-    trajectory_radius,
-)
+from dplib.truthful.joint_privacy import heard_sensitivities, joint_epsilons
+from dplib.truthful.noise import NoiseScales, calibrated, noise_support
 from dplib.truthful.problem import Problem, agent
 
 __all__ = [
     "ALLOCATION_SOLVERS",
     "Allocation",
-    "budget_matrix",
-    "noise_power",
     "noise_power_weights",
     "optimal_allocation",
     "uniform_repair",
@@ -79,38 +70,13 @@ class Allocation:
     bound : float
         A lower bound on the power of *all* feasible scales (weak duality).
     residual : float
-        Relative gap between the two.
-    multipliers : numpy.ndarray, shape (N,)
-        Prices of the agents' budgets; positive where privacy is scarce.
-    converged : bool
-        Always true: a larger gap raises.
+        Relative gap between the two; one above 1e-4 raises.
     """
 
     scales: NoiseScales
     power: float
     bound: float
     residual: float
-    multipliers: FloatArray
-    converged: bool
-
-
-def budget_matrix(problem: Problem, *, adjacency: Adjacency) -> FloatArray:
-    """Return A, shape (N, N + 1): epsilon_i per unit of 1/b_c, the prices first.
-
-    Examples
-    --------
-    >>> from dplib.truthful.noise import trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> budget_matrix(hale_egerstedt(), adjacency=trajectory_adjacency(3.0))[1]
-    array([120.,   6.,   0.,   0.,   0.,   0.,   0.,   0.,   0.])
-    """
-    check.instance("problem", problem, "budget_matrix", Problem)
-    B = trajectory_radius(adjacency, "budget_matrix")
-    seen = influence(problem).T.copy()
-    np.fill_diagonal(seen, 0.0)  # what agent i hears itself does not count
-    heard = problem.n_agents > 1  # the prices reach an agent in what others get
-    columns = [constraint_lipschitz(problem, method="safe") * heard, *seen.T]
-    return B * np.column_stack(columns)
 
 
 def noise_power_weights(problem: Problem, mu: ArrayLike, *, shape: str) -> FloatArray:
@@ -136,29 +102,13 @@ def noise_power_weights(problem: Problem, mu: ArrayLike, *, shape: str) -> Float
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> noise_power_weights(hale_egerstedt(), np.ones(4), shape="structural")
     array([8., 4., 4., 8., 4., 8., 8., 8., 4.])
     """
-    check.instance("problem", problem, "noise_power_weights", Problem)
-    where = "noise_power_weights"
-    prices = check.array("mu", mu, where, shape=(problem.n_constraints,))
-    entries = 2.0 * prices**2 @ noise_support(problem, shape)
+    entries = 2.0 * np.asarray(mu) ** 2 @ noise_support(problem, shape)
     each = [entries[agent(problem, j)].sum() for j in range(problem.n_agents)]
     return np.array([2.0 * problem.n_constraints, *each])
-
-
-def noise_power(scales: NoiseScales, weights: ArrayLike) -> float:
-    """Return sum w_c b_c^2 for weights of shape (N + 1,), the prices first.
-
-    Examples
-    --------
-    >>> noise_power(NoiseScales(2.0, [1.0, 3.0]), [1.0, 1.0, 2.0])
-    23.0
-    """
-    check.instance("scales", scales, "noise_power", NoiseScales)
-    w = check.array("weights", weights, "noise_power", shape=(scales.b.size + 1,))
-    return float(w @ np.array([scales.b_g, *scales.b]) ** 2)
 
 
 def uniform_repair(
@@ -166,31 +116,17 @@ def uniform_repair(
 ) -> NoiseScales:
     """Return the scales of Lemmas 5 and 6, all enlarged by one factor.
 
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    adjacency : Adjacency
-        In the l1 norm.
-    epsilon : float
-        Privacy parameter, positive.
-
-    Returns
-    -------
-    NoiseScales
-        Every epsilon_i, rounded up, is at most `epsilon`. The factor is the
-        largest of `calibrated_factors`, or 1 if that is less, to rounding.
+    Every epsilon_i, rounded up, is then at most `epsilon`. The factor is the largest
+    epsilon_i / epsilon, or 1 if that is less, to rounding.
 
     Examples
     --------
     >>> from dplib.truthful.noise import trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> uniform_repair(hale_egerstedt(), adjacency=trajectory_adjacency(3.0),
     ...                epsilon=17 / 6).b.round(9)
     array([12.,  6., 12., 12., 18., 12., 18.,  6.])
     """
-    check.instance("problem", problem, "uniform_repair", Problem)
-    check.instance("adjacency", adjacency, "uniform_repair", Adjacency)
     base = calibrated(problem, adjacency=adjacency, epsilon=epsilon)
     return _enlarged(problem, base, adjacency, epsilon, floor=1.0)
 
@@ -200,7 +136,7 @@ def optimal_allocation(
     *,
     adjacency: Adjacency,
     epsilon: float,
-    weights: ArrayLike,
+    weights: FloatArray,
     solver: str = "CLARABEL",
 ) -> Allocation:
     """Return scales of least weighted noise power that give epsilon to everybody.
@@ -213,81 +149,71 @@ def optimal_allocation(
         In the l1 norm.
     epsilon : float
         Privacy parameter, positive.
-    weights : array_like, shape (N + 1,)
+    weights : numpy.ndarray, shape (N + 1,)
         Weights w_c, positive, the prices first; see `noise_power_weights`.
     solver : {"CLARABEL", "SCS"}
         Interior-point method, or operator splitting.
 
-    Returns
-    -------
-    Allocation
-        With a duality gap, at most 1e-4 of the power.
-
     Raises
     ------
-    TypeError, ValueError
-        If an argument is not as above.
     RuntimeError
-        If the solver fails, or its certificate leaves a larger gap.
+        If the solver fails, or its certificate leaves a relative gap above 1e-4.
 
     Examples
     --------
     >>> from dplib.truthful.noise import trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> best = optimal_allocation(hale_egerstedt(), epsilon=1.0, weights=np.ones(9),
     ...                           adjacency=trajectory_adjacency(3.0))
     >>> best.bound <= best.power <= best.bound * (1 + 1e-5)
     True
     """
-    check.instance("problem", problem, "optimal_allocation", Problem)
-    check.instance("adjacency", adjacency, "optimal_allocation", Adjacency)
-    where = "optimal_allocation"
-    epsilon = check.positive("epsilon", epsilon, where)
-    check.member("solver", solver, where, ALLOCATION_SOLVERS)
-    w = check.array("weights", weights, where, shape=(problem.n_agents + 1,))
-    if np.any(w <= 0.0):
-        check.fail("weights", where, "positive", w.tolist())
-    A = budget_matrix(problem, adjacency=adjacency)
+    base = calibrated(problem, adjacency=adjacency, epsilon=epsilon).stacked
+    A = adjacency.radius * heard_sensitivities(problem)
     used = A.any(axis=0)  # a channel that tells nobody anything needs no noise
-    scales = calibrated(problem, adjacency=adjacency, epsilon=epsilon)
+    b = np.zeros_like(base)
     if not np.any(used):
-        silent = NoiseScales(0.0, np.zeros(problem.n_agents))
-        return Allocation(silent, 0.0, 0.0, 0.0, np.zeros(problem.n_agents), True)
+        return Allocation(NoiseScales(0.0, b[1:]), 0.0, 0.0, 0.0)
 
     # In units of the lemmas' scales all numbers are near 1.
-    base = np.array([scales.b_g, *scales.b])[used]
-    rows = A[:, used] / (base * epsilon)
-    cost = w[used] * base**2
+    rows = A[:, used] / (base[used] * epsilon)
+    cost = weights[used] * base[used] ** 2
     unit = float(cost.sum())
-    z = cp.Variable(int(used.sum()), pos=True)
-    budget = rows @ z <= 1.0
-    program = cp.Problem(cp.Minimize(cost / unit @ cp.power(z, -2)), [budget])
-    try:
-        with warnings.catch_warnings():
-            # An inaccurate solution is judged by its certificate, below.
-            warnings.simplefilter("ignore", UserWarning)
-            program.solve(solver=solver, verbose=False, **ALLOCATION_SOLVERS[solver])
-    except cp.SolverError as error:
-        raise RuntimeError(f"{solver} failed on the allocation ({error})") from error
-    if z.value is None or budget.dual_value is None:
-        raise RuntimeError(f"{solver} found no allocation: '{program.status}'.")
+    z, multipliers = _solve(rows, cost / unit, solver)
 
-    b = np.zeros(problem.n_agents + 1)
-    b[used] = base / np.asarray(z.value)
+    b[used] = base[used] / z
     found = NoiseScales(float(b[0]), b[1:])
     found = _enlarged(problem, found, adjacency, epsilon, floor=0.0)
-    multipliers = np.maximum(np.ravel(budget.dual_value), 0.0)
     s = multipliers @ rows
     dual = np.sum(3.0 * np.cbrt(cost / unit) * np.cbrt(s / 2.0) ** 2)
     bound = float(dual - multipliers.sum()) * unit
-    power = noise_power(found, w)
+    power = float(weights @ found.stacked**2)
     gap = (power - bound) / power
     if not gap <= CONVERGED:
         raise RuntimeError(
             f"{solver} did not solve the allocation: the relative duality gap is "
             f"{gap:.3g}, above {CONVERGED:g}."
         )
-    return Allocation(found, power, bound, gap, multipliers * unit / epsilon, True)
+    return Allocation(found, power, bound, gap)
+
+
+def _solve(
+    rows: FloatArray, cost: FloatArray, solver: str
+) -> tuple[FloatArray, FloatArray]:
+    """Minimise sum cost / z^2 where rows @ z <= 1; return z and the multipliers."""
+    z = cp.Variable(cost.size, pos=True)
+    budget = rows @ z <= 1.0
+    program = cp.Problem(cp.Minimize(cost @ cp.power(z, -2)), [budget])
+    try:
+        with warnings.catch_warnings():
+            # An inaccurate solution is judged by its certificate.
+            warnings.simplefilter("ignore", UserWarning)
+            program.solve(solver=solver, verbose=False, **ALLOCATION_SOLVERS[solver])
+    except cp.SolverError as error:
+        raise RuntimeError(f"{solver} failed on the allocation ({error})") from error
+    if z.value is None or budget.dual_value is None:
+        raise RuntimeError(f"{solver} found no allocation: '{program.status}'.")
+    return np.asarray(z.value), np.maximum(np.ravel(budget.dual_value), 0.0)
 
 
 def _enlarged(

@@ -17,31 +17,77 @@ A file holds two lists::
         a: [0, 0]                     # the states of all agents in the
         c: -1.0                       # order of the list above
 
-Every bad input is met with one sentence that names the file, the entry, what it must
-be, and what it was.
+Every bad input is met with one sentence that names the file, the place, what must
+stand there, and what did.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check, strict_yaml
-from dplib.strict_yaml import shown
-from dplib.truthful.convex import find_slater_point
+from dplib.reader_files import ReaderFileError, load, refuse
 from dplib.truthful.problem import Problem, pairwise_constraint
+from dplib.truthful.saddle import find_slater_point
 
-__all__ = ["Team", "TeamFileError", "read_team"]
+__all__ = ["Team", "read_team"]
 
 FloatArray = NDArray[np.float64]
 
 
-class TeamFileError(ValueError):
-    """A file does not describe a team; the message says where and why."""
+def _list(items: dict[str, Any], must: str, **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": 1, "must": must} | more
+
+
+def _fields(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": required | optional,
+        "required": list(required),
+        "additionalProperties": False,
+        "must": f"the fields {', '.join(required)}",
+    }
+
+
+_NUMBER = {"type": "number", "must": "a number"}
+_NUMBERS = _list(_NUMBER, "a list of numbers")
+_TWO = {"minItems": 2, "maxItems": 2}
+_WORD = {"type": "string", "pattern": r"^\S(.*\S)?$", "must": "a word"}
+_AGENT = _fields(
+    {
+        "name": _WORD,
+        "box": _list(
+            _list(_NUMBER, "an interval [low, high]", **_TWO),
+            "a list of [low, high], one a coordinate",
+        ),
+        "target": _NUMBERS,
+    },
+    weight=_NUMBER | {"minimum": 0, "must": "a number, 0 or greater"},
+)
+_PAIRS = _fields(
+    {
+        "pairs": _list(_list(_WORD, "a pair of names", **_TWO), "a list of pairs"),
+        "limit": _NUMBER
+        | {
+            "exclusiveMinimum": 0,
+            "must": "a number above 0 (at 0 no Slater point exists)",
+        },
+    }
+)
+_MATRIX = _fields({"Q": _list(_NUMBERS, "a list of rows"), "a": _NUMBERS, "c": _NUMBER})
+_SCHEMA = _fields(
+    {
+        "agents": _list(_AGENT, "a list of agents"),
+        "constraints": _list(
+            {"if": {"required": ["pairs"]}, "then": _PAIRS, "else": _MATRIX},
+            "a list of constraints",
+        ),
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,231 +108,69 @@ class Team:
     names: tuple[str, ...]
     slater: FloatArray
 
-    def index(self, name: str) -> int:
-        """Return the number of the agent called `name`, from 0.
 
-        Raises
-        ------
-        ValueError
-            If there is no such agent.
-        """
-        if name not in self.names:
-            known = ", ".join(self.names)
-            raise ValueError(f"There is no agent {name!r}; there are {known}.")
-        return self.names.index(name)
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """One entry of one of the two lists, with the words that find it in the file."""
-
-    file: str
-    name: str
-    raw: dict[str, Any]
-
-    def fail(self, field: str, must: str, got: object) -> NoReturn:
-        raise TeamFileError(
-            f"{self.file}: {self.name}: '{field}' must be {must}. Got {shown(got)}."
-        )
-
-    def only(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
-        for field in self.raw:
-            if field not in required + optional:
-                known = ", ".join(required + optional)
-                self.fail(str(field), f"one of the fields {known}", "an unknown field")
-        for field in required:
-            if field not in self.raw:
-                self.fail(field, "given", "nothing")
-
-    def number(self, field: str, value: object) -> float:
-        must = "a number"
-        if isinstance(value, str):
-            try:
-                float(value)
-            except ValueError:
-                pass
-            else:
-                # YAML takes 1e-5 for text: it wants a point before the exponent.
-                must = "a number without quotes, with a point before e: 1.0e-5"
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            self.fail(field, must, value)
-        try:
-            number = float(value)
-        except OverflowError:
-            number = np.inf
-        if not np.isfinite(number):
-            self.fail(field, "a finite number", value)
-        if abs(number) > check.LARGEST:
-            must = f"at most {check.LARGEST:g} in size (choose other units)"
-            self.fail(field, must, value)
-        return number
-
-    def numbers(self, field: str, value: object, count: int | None) -> list[float]:
-        what = "a list of numbers" if count is None else f"a list of {count} numbers"
-        if not isinstance(value, list) or not value:
-            self.fail(field, what, value)
-        if count is not None and len(value) != count:
-            self.fail(field, what, value)
-        return [self.number(field, one) for one in value]
-
-
-def _entries(raw: dict[str, Any], field: str, file: str) -> list[_Entry]:
-    items = raw[field]
-    if not isinstance(items, list) or not items:
-        raise TeamFileError(
-            f"{file}: '{field}' must be a list of at least one entry. "
-            f"Got {shown(items)}."
-        )
-    found = []
-    for number, item in enumerate(items, start=1):
-        name = f"{field.removesuffix('s')} {number}"
-        if not isinstance(item, dict):
-            raise TeamFileError(
-                f"{file}: {name}: must be a mapping of fields. Got {shown(item)}."
-            )
-        if isinstance(item.get("name"), str):
-            name += f" ({shown(item['name'])[1:-1]})"
-        found.append(_Entry(file, name, item))
-    return found
-
-
-def _agent(entry: _Entry) -> tuple[str, list[list[float]], list[float], float]:
-    entry.only(("name", "box", "target"), ("weight",))
-    name = entry.raw["name"]
-    if not isinstance(name, str) or not name.isprintable() or not name.strip():
-        entry.fail("name", "a word", name)
-    if name != name.strip():
-        entry.fail("name", "a word without spaces around it", name)
-    box = entry.raw["box"]
-    if not isinstance(box, list) or not box:
-        entry.fail("box", "a list of [low, high], one a coordinate", box)
-    ends = [entry.numbers("box", interval, 2) for interval in box]
-    for low, high in ends:
-        if low > high:
-            entry.fail("box", "intervals with low <= high (it is empty)", [low, high])
-    target = entry.numbers("target", entry.raw["target"], len(ends))
-    weight = entry.number("weight", entry.raw.get("weight", 1.0))
-    if weight < 0.0:
-        entry.fail("weight", "zero or greater", weight)
-    return name, ends, target, weight
-
-
-def _pairs(
-    entry: _Entry, names: list[str], dims: list[int]
+def _constraint(
+    path: Path, place: str, held: dict[str, Any], names: list[str], dims: list[int]
 ) -> tuple[FloatArray, FloatArray, float]:
-    entry.only(("pairs", "limit"))
-    limit = entry.number("limit", entry.raw["limit"])
-    if limit <= 0.0:
-        entry.fail("limit", "above zero (at zero no Slater point exists)", limit)
-    if limit < 1e-60:
-        must = "at least 1e-60 (choose other units)"
-        entry.fail("limit", must, limit)
-    pairs = entry.raw["pairs"]
-    if not isinstance(pairs, list) or not pairs:
-        entry.fail("pairs", "a list of pairs of names", pairs)
-    numbers = []
-    for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2:
-            entry.fail("pairs", "a list of pairs of names", pair)
-        for one in pair:
-            if one not in names:
-                known = ", ".join(names)
-                entry.fail("pairs", f"names of agents ({known})", one)
-        i, k = (names.index(one) for one in pair)
-        if i == k:
-            entry.fail("pairs", "of two different agents", pair)
-        if dims[i] != dims[k]:
-            must = "of agents with equally many coordinates"
-            entry.fail("pairs", must, f"{pair[0]}: {dims[i]}, {pair[1]}: {dims[k]}")
-        numbers.append((i, k))
-    return pairwise_constraint(dims, numbers, limit=limit)
-
-
-def _matrix(entry: _Entry, n: int) -> tuple[FloatArray, FloatArray, float]:
-    entry.only(("Q", "a", "c"))
-    rows = entry.raw["Q"]
-    if not isinstance(rows, list) or len(rows) != n:
-        size = f"{n} rows (the coordinates of all agents)"
-        entry.fail("Q", size, rows)
-    Q = np.array([entry.numbers("Q", row, n) for row in rows])
-    scale = float(np.abs(Q).max())
-    if np.abs(Q - Q.T).max() > 1e-12 * scale:
-        entry.fail("Q", "symmetric", Q.tolist())
-    smallest = float(np.linalg.eigvalsh(Q)[0])
-    if smallest < -1e-12 * n * scale:
-        must = "positive semidefinite (the constraint is not convex otherwise)"
-        entry.fail("Q", must, f"smallest eigenvalue {smallest:.6g}")
-    a = np.array(entry.numbers("a", entry.raw["a"], n))
-    return Q, a, entry.number("c", entry.raw["c"])
+    """Return (Q, a, c) of one entry of the second list."""
+    n = sum(dims)
+    if "Q" in held:
+        if [len(row) for row in held["Q"]] != [n] * n:
+            must = f"{n} rows of {n} numbers, one for each coordinate of all agents"
+            raise refuse(path, f"{place}.Q", must, held["Q"])
+        if len(held["a"]) != n:
+            raise refuse(path, f"{place}.a", f"a list of {n} numbers", held["a"])
+        return np.array(held["Q"], float), np.array(held["a"], float), held["c"]
+    pairs = []
+    for pair in held["pairs"]:
+        if not set(pair) <= set(names):
+            must = f"names of agents ({', '.join(names)})"
+            raise refuse(path, f"{place}.pairs", must, pair)
+        i, k = (names.index(name) for name in pair)
+        if i == k or dims[i] != dims[k]:
+            must = "of two different agents with equally many coordinates"
+            raise refuse(path, f"{place}.pairs", must, pair)
+        pairs.append((i, k))
+    return pairwise_constraint(dims, pairs, limit=held["limit"])
 
 
 def read_team(path: str | Path) -> Team:
-    """Return the team that a YAML file describes.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        The file; its form is at the head of `dplib.truthful.files`.
-
-    Returns
-    -------
-    Team
-        The problem, with Assumptions 1 and 2 checked, and the agents' names.
+    """Return the team that a YAML file describes, Assumptions 1 and 2 checked.
 
     Raises
     ------
-    TeamFileError
-        In one sentence: the file is missing or not YAML, an entry has a field
-        too many or too few or of the wrong kind, sizes do not match, a box is
-        empty, a name is unknown or used twice, a matrix is not positive
-        semidefinite, or no Slater point exists or is found.
-
-    Examples
-    --------
-    >>> read_team("nowhere.yml")
-    Traceback (most recent call last):
-    ...
-    dplib.truthful.files.TeamFileError: nowhere.yml: there is no such file.
+    ReaderFileError
+        In one sentence, if the file does not describe a team, or the team has no
+        Slater point, or none is found.
     """
-    if not isinstance(path, str | Path):
-        check.fail("path", "read_team", "a path", path, TypeError)
     path = Path(path)
-    file = path.name or str(path)
-    raw = strict_yaml.load(path, TeamFileError)
-    if not isinstance(raw, dict) or set(raw) != {"agents", "constraints"}:
-        got = list(raw) if isinstance(raw, dict) else raw
-        raise TeamFileError(
-            f"{file}: must hold the lists 'agents' and 'constraints', nothing else. "
-            f"Got {shown(got)}."
-        )
-    names: list[str] = []
-    boxes: list[list[float]] = []
-    targets: list[float] = []
-    weights: list[float] = []
-    dims: list[int] = []
-    for entry in _entries(raw, "agents", file):
-        name, ends, target, weight = _agent(entry)
-        if name in names:
-            entry.fail("name", "used once", name)
-        names.append(name)
-        boxes.extend(ends)
-        targets.extend(target)
-        weights.append(weight)
-        dims.append(len(ends))
-    terms = []
-    for entry in _entries(raw, "constraints", file):
-        if "pairs" in entry.raw:
-            terms.append(_pairs(entry, names, dims))
-        else:
-            terms.append(_matrix(entry, sum(dims)))
+    held = load(path, _SCHEMA)
+    agents = held["agents"]
+    names = [one["name"] for one in agents]
+    dims = [len(one["box"]) for one in agents]
+    for at, one in enumerate(agents):
+        place, size = f"agents[{at}]", dims[at]
+        if one["name"] in names[:at]:
+            raise refuse(path, f"{place}.name", "used once", one["name"])
+        if len(one["target"]) != size:
+            must = f"a list of {size} numbers, as many as the box has intervals"
+            raise refuse(path, f"{place}.target", must, one["target"])
+        for low, high in one["box"]:
+            if low > high:
+                must = "of intervals with low <= high"
+                raise refuse(path, f"{place}.box", must, [low, high])
+    terms = [
+        _constraint(path, f"constraints[{at}]", one, names, dims)
+        for at, one in enumerate(held["constraints"])
+    ]
     Q, a, c = (np.array(part) for part in zip(*terms, strict=True))
-    lower, upper = np.array(boxes).T
-    problem = Problem(
-        tuple(dims), lower, upper, np.array(targets), Q, a, c, np.array(weights)
-    )
+    lower, upper = np.concatenate([one["box"] for one in agents]).T
+    targets = np.concatenate([one["target"] for one in agents])
+    weights = np.array([one.get("weight", 1.0) for one in agents])
     try:
+        problem = Problem(tuple(dims), lower, upper, targets, Q, a, c, weights)
         slater = find_slater_point(problem)
     except (ValueError, RuntimeError) as error:
         # RuntimeError: a convex solver that gives up on the numbers.
-        raise TeamFileError(f"{file}: {error}") from None
+        raise ReaderFileError(f"{path.name}: {error}") from None
     return Team(problem, tuple(names), slater)

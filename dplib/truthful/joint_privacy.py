@@ -21,8 +21,7 @@ advance (one Laplace release of the stacked signal), and for reports that answer
 messages, if for *every* transcript of the noisy quantities the reports of agent i under
 the two data differ by at most B: given the transcript the losses of the steps add, and
 so do the distances. The reports of all other agents are functions of the transcript,
-and so are equal under both. `closed_loop_length` says how much of B an agent uses up
-that starts elsewhere and then follows the algorithm.
+and so are equal under both.
 
 Pure epsilon, idealised (real arithmetic), and only while reports stay in the boxes:
 outside of them a quadratic g has no Lipschitz constant.
@@ -31,184 +30,59 @@ outside of them a quadratic g has no Lipschitz constant.
 from __future__ import annotations
 
 from collections.abc import Collection
-from fractions import Fraction
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dplib import check
 from dplib.privacy.adjacency import Adjacency
-from dplib.privacy.composition import Release
 from dplib.privacy.trajectory import LaplaceChannel, laplace_budget
-from dplib.truthful.algorithm import StepSizes
-from dplib.truthful.constants import constraint_lipschitz, influence
-from dplib.truthful.noise import NoiseScales, matching, trajectory_radius
-from dplib.truthful.problem import Problem, agent, constraints, jacobian
+from dplib.truthful.noise import NoiseScales, sensitivity_matrix
+from dplib.truthful.problem import Problem
 
-__all__ = [
-    "agent_channels",
-    "calibrated_factors",
-    "closed_loop_length",
-    "joint_epsilons",
-    "joint_release",
-    "receiving_agents",
-    "transcript_loss",
-]
+__all__ = ["Receivers", "heard_sensitivities", "joint_epsilons", "receiving_agents"]
 
 FloatArray = NDArray[np.float64]
-Receivers = str | Collection[int]
+Receivers = Literal["others", "all"] | Collection[int]
 
 
 def receiving_agents(problem: Problem, *, i: int, receivers: Receivers) -> list[int]:
-    """Return the agents whose messages count, ascending.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    i : int
-        The agent whose privacy is meant, 0 to N - 1.
-    receivers : {"others", "all"} or collection of int
-        See the head of the file.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no such agent, or `receivers` is another word.
+    """Return the agents whose messages count, ascending, if agent i's privacy is meant.
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> receiving_agents(hale_egerstedt(), i=5, receivers="others")
     [0, 1, 2, 3, 4, 6, 7]
     """
-    check.instance("problem", problem, "receiving_agents", Problem)
-    where = "receiving_agents"
-    last = problem.n_agents - 1
-    i = check.integer("i", i, where, low=0, high=last)
-    if isinstance(receivers, str):
-        check.member("receivers", receivers, where, ("others", "all"))
-        return [j for j in range(last + 1) if j != i or receivers == "all"]
-    return _agents(problem, receivers, "a word or a collection of agents", where)
+    if receivers == "others":
+        return [j for j in range(problem.n_agents) if j != i]
+    if receivers == "all":
+        return list(range(problem.n_agents))
+    return sorted(set(receivers))
 
 
-def _agents(
-    problem: Problem, receivers: Collection[int], must: str, where: str
-) -> list[int]:
-    """Check a collection of agents; one that is named twice counts once."""
-    if (
-        not isinstance(receivers, Collection)
-        or isinstance(receivers, str | bytes)
-        or (isinstance(receivers, np.ndarray) and receivers.ndim != 1)
-    ):
-        check.fail("receivers", where, must, receivers, TypeError)
-    last = problem.n_agents - 1
-    return sorted(
-        {check.integer("receivers", j, where, low=0, high=last) for j in receivers}
-    )
+def heard_sensitivities(
+    problem: Problem, *, receivers: Receivers = "others"
+) -> FloatArray:
+    """Return `sensitivity_matrix`, with 0 for what the receivers do not get.
 
-
-def agent_channels(
-    problem: Problem,
-    scales: NoiseScales,
-    *,
-    i: int,
-    receivers: Receivers = "others",
-) -> list[LaplaceChannel]:
-    """Return the noisy quantities that agent i's reports enter.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    scales : NoiseScales
-        Scales of the noise, one b for each agent.
-    i : int
-        Agent, 0 to N - 1.
-    receivers : {"others", "all"} or collection of int
-        Whose messages count.
-
-    Returns
-    -------
-    list of LaplaceChannel
-        The prices first, then one for each receiver that agent i touches; what
-        has sensitivity zero is left out.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If sizes do not match, or a quantity that must be hidden has no noise.
+    Prices are heard in messages only: if nobody receives any, they tell nothing.
 
     Examples
     --------
-    >>> from dplib.truthful.noise import table_one
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> for one in agent_channels(hale_egerstedt(), table_one(), i=1):
-    ...     print(one.name, one.sensitivity, one.scale)
-    prices 40.0 327.69
-    gradient to agent 1 2.0 10.92
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> heard_sensitivities(hale_egerstedt())[1]
+    array([40.,  2.,  0.,  0.,  0.,  0.,  0.,  0.,  0.])
     """
-    check.instance("problem", problem, "agent_channels", Problem)
-    check.instance("scales", scales, "agent_channels", NoiseScales)
-    where = "agent_channels"
-    agents = receiving_agents(problem, i=i, receivers=receivers)
-    matching(problem, scales, where)
-    K = constraint_lipschitz(problem, method="safe")
-    L = influence(problem)
-    found = [("prices", float(K[i]), scales.b_g)] if agents else []
-    found += [
-        (f"gradient to agent {j + 1}", float(L[j, i]), float(scales.b[j]))
-        for j in agents
-    ]
-    return [
-        LaplaceChannel(name=name, sensitivity=sensitivity, scale=scale)
-        for name, sensitivity, scale in found
-        if sensitivity > 0.0
-    ]
-
-
-def joint_release(
-    problem: Problem,
-    scales: NoiseScales,
-    *,
-    i: int,
-    adjacency: Adjacency,
-    receivers: Receivers = "others",
-) -> Release:
-    """Return the privacy of agent i's reports, over any horizon; rounded up.
-
-    Parameters
-    ----------
-    problem, scales, i, receivers
-        As in `agent_channels`.
-    adjacency : Adjacency
-        In the l1 norm, of one agent's whole trajectory; its radius is B.
-
-    Returns
-    -------
-    Release
-        An upper bound, pure.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `agent_channels`, or if agent i touches no receiver.
-
-    Examples
-    --------
-    >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> problem, adjacency = hale_egerstedt(), trajectory_adjacency(3.0)
-    >>> scales = calibrated(problem, adjacency=adjacency, epsilon=1.5)
-    >>> joint_release(problem, scales, i=6, adjacency=adjacency).epsilon
-    4.25
-    """
-    check.instance("problem", problem, "joint_release", Problem)
-    check.instance("scales", scales, "joint_release", NoiseScales)
-    check.instance("adjacency", adjacency, "joint_release", Adjacency)
-    trajectory_radius(adjacency, "joint_release")
-    found = agent_channels(problem, scales, i=i, receivers=receivers)
-    return laplace_budget(found, adjacency=adjacency, name=f"agent {i + 1}")
+    reach = sensitivity_matrix(problem)
+    heard = np.zeros_like(reach)
+    for i in range(problem.n_agents):
+        agents = receiving_agents(problem, i=i, receivers=receivers)
+        if agents:
+            columns = [0, *(1 + j for j in agents)]
+            heard[i, columns] = reach[i, columns]
+    return heard
 
 
 def joint_epsilons(
@@ -216,182 +90,42 @@ def joint_epsilons(
     scales: NoiseScales,
     *,
     adjacency: Adjacency,
-    receivers: str = "others",
+    receivers: Receivers = "others",
 ) -> FloatArray:
-    """Return epsilon_i of every agent, shape (N,); 0 for one that touches nobody.
+    """Return epsilon_i of every agent over any horizon, rounded up, shape (N,).
 
     Their largest is the epsilon of joint (or, with ``"all"``, ordinary)
     differential privacy that composition proves.
-
-    Examples
-    --------
-    >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> problem, adjacency = hale_egerstedt(), trajectory_adjacency(3.0)
-    >>> scales = calibrated(problem, adjacency=adjacency, epsilon=1.5)
-    >>> joint_epsilons(problem, scales, adjacency=adjacency)
-    array([3.25, 1.25, 2.25, 2.25, 3.5 , 2.25, 4.25, 1.  ])
-    """
-    check.instance("problem", problem, "joint_epsilons", Problem)
-    check.instance("scales", scales, "joint_epsilons", NoiseScales)
-    check.instance("adjacency", adjacency, "joint_epsilons", Adjacency)
-    result = np.zeros(problem.n_agents)
-    for i in range(problem.n_agents):
-        if agent_channels(problem, scales, i=i, receivers=receivers):
-            release = joint_release(
-                problem, scales, i=i, adjacency=adjacency, receivers=receivers
-            )
-            result[i] = release.epsilon
-    return result
-
-
-def calibrated_factors(
-    problem: Problem, *, receivers: str = "others"
-) -> tuple[Fraction, ...]:
-    r"""Return epsilon_i / epsilon under the scales of Lemmas 5 and 6, exactly.
-
-    :math:`K_{g,i}/K_g + \sum_j L_{j \leftarrow i}/L_{g,j}`: neither B nor epsilon
-    is left in it.
 
     Parameters
     ----------
     problem : Problem
         The instance.
-    receivers : {"others", "all"}
-        Joint or ordinary differential privacy.
+    scales : NoiseScales
+        Its noise; positive for all that depends on reports and is heard.
+    adjacency : Adjacency
+        In the l1 norm, of one agent's whole trajectory; its radius is B.
+    receivers : {"others", "all"} or collection of int
+        Whose messages count.
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> print(max(calibrated_factors(hale_egerstedt())))
-    17/6
+    >>> from dplib.truthful.noise import calibrated, trajectory_adjacency
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> problem, adjacency = hale_egerstedt(), trajectory_adjacency(3.0)
+    >>> scales = calibrated(problem, adjacency=adjacency, epsilon=1.5)
+    >>> joint_epsilons(problem, scales, adjacency=adjacency)
+    array([3.25, 1.25, 2.25, 2.25, 3.5 , 2.25, 4.25, 1.  ])
     """
-    check.instance("problem", problem, "calibrated_factors", Problem)
-    K, L = constraint_lipschitz(problem, method="safe"), influence(problem)
-    rows = L.max(axis=1)
-    factors = []
-    for i in range(problem.n_agents):
-        agents = receiving_agents(problem, i=i, receivers=receivers)
-        heard = len(agents) > 0 and K[i] > 0.0  # prices are heard in messages only
-        factor = Fraction(K[i]) / Fraction(K.max()) if heard else Fraction(0)
-        for j in agents:
-            if L[j, i] > 0.0:
-                factor += Fraction(L[j, i]) / Fraction(rows[j])
-        factors.append(factor)
-    return tuple(factors)
-
-
-def closed_loop_length(sizes: StepSizes, *, steps: int, weight: float = 1.0) -> float:
-    r"""Return how long a trajectory difference gets that starts with length 1.
-
-    Let an agent start elsewhere and follow Algorithm 2. Under the same transcript
-    its two trajectories shrink towards each other in every coordinate, by at least
-    the factor :math:`1 - \gamma_k (w + \alpha_k)` a step, since a projection onto a
-    box never moves coordinates apart. The sum of what is left,
-
-    .. math:: \sum_{k} \prod_{l < k} |1 - \gamma_l (w + \alpha_l)| ,
-
-    is the largest l1 distance of the two *trajectories* over all transcripts, and
-    is attained where no box binds. Dividing B by it gives the largest change of the
-    initial state that an adjacency of radius B covers.
-
-    Parameters
-    ----------
-    sizes : StepSizes
-        Step sizes.
-    steps : int
-        Number of steps, 1 or greater.
-    weight : float
-        Weight w of the agent's cost, 0 or greater.
-
-    Returns
-    -------
-    float
-        At least 1, at most `steps` (if the steps are short enough to be stable).
-
-    Examples
-    --------
-    >>> sizes = StepSizes(gamma_bar=0.5, alpha_bar=1e-9)
-    >>> round(closed_loop_length(sizes, steps=2), 6)
-    1.5
-    """
-    check.instance("sizes", sizes, "closed_loop_length", StepSizes)
-    steps = check.integer("steps", steps, "closed_loop_length", low=1, high=10**9)
-    weight = check.nonnegative("weight", weight, "closed_loop_length")
-    k = sizes.indices(steps - 1)
-    factors = np.abs(1.0 - sizes.gamma(k) * (weight + sizes.alpha(k)))
-    with np.errstate(over="ignore", invalid="ignore"):
-        length = float(1.0 + np.cumprod(factors).sum())
-    if not np.isfinite(length):
-        must = "small enough for the step sizes (trajectories part otherwise)"
-        check.fail("weight", "closed_loop_length", must, weight)
-    return length
-
-
-def transcript_loss(
-    problem: Problem,
-    scales: NoiseScales,
-    *,
-    gradients: ArrayLike,
-    values: ArrayLike,
-    reports: ArrayLike,
-    adjacent: ArrayLike,
-    receivers: Collection[int],
-) -> float:
-    """Return the log likelihood ratio of a transcript of the noisy quantities.
-
-    The witness that the upper bound is not loose: a transcript far out in the
-    tails, with B spread over many small steps, comes as close to it as wished.
-
-    Parameters
-    ----------
-    problem, scales
-        The instance and its noise.
-    gradients : array_like, shape (steps, m, n)
-        Noisy g_x; only columns of `receivers` are read.
-    values : array_like, shape (steps, m)
-        Noisy g.
-    reports, adjacent : array_like, shape (steps, n)
-        All reports under the two data.
-    receivers : collection of int
-        Agents whose messages count.
-
-    Returns
-    -------
-    float
-        log p(transcript | reports) - log p(transcript | adjacent).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not match.
-    """
-    check.instance("problem", problem, "transcript_loss", Problem)
-    where = "transcript_loss"
-    matching(problem, scales, where)
-    agents = _agents(problem, receivers, "a collection of agents", where)
-    n, m = problem.n_states, problem.n_constraints
-    first = check.array("reports", reports, where, shape=(None, n))
-    steps = len(first)
-    second = check.array("adjacent", adjacent, where, shape=(steps, n))
-    seen = check.array("values", values, where, shape=(steps, m))
-    moved = np.abs(seen - constraints(problem, second))
-    loss = _per_scale(
-        moved - np.abs(seen - constraints(problem, first)), scales.b_g, where
-    )
-    slopes = check.array("gradients", gradients, where, shape=(steps, m, n))
-    moved = np.abs(slopes - jacobian(problem, second))
-    moved = moved - np.abs(slopes - jacobian(problem, first))
-    for j in agents:
-        loss += _per_scale(moved[..., agent(problem, j)], float(scales.b[j]), where)
-    return loss
-
-
-def _per_scale(differences: FloatArray, scale: float, where: str) -> float:
-    """Return the sum of differences of distances in units of the noise."""
-    if not np.any(differences):
-        return 0.0  # what does not depend on the reports needs no noise
-    if scale == 0.0:
-        must = "positive for every quantity that depends on the reports"
-        check.fail("scales", where, must, scale)
-    return float(np.sum(differences)) / scale
+    names = ["prices", *(f"gradient to agent {1 + j}" for j in range(problem.n_agents))]
+    result = np.zeros(problem.n_agents)
+    for i, heard in enumerate(heard_sensitivities(problem, receivers=receivers)):
+        channels = [
+            LaplaceChannel(name=name, sensitivity=float(moved), scale=float(scale))
+            for name, moved, scale in zip(names, heard, scales.stacked, strict=True)
+            if moved > 0.0
+        ]
+        if channels:  # an agent that touches nobody loses nothing
+            whole = laplace_budget(channels, adjacency=adjacency, name=f"agent {i + 1}")
+            result[i] = whole.epsilon
+    return result

@@ -1,8 +1,8 @@
 r"""The compiled loop of Algorithm 2: several runs side by side on the same noise.
 
-Hale & Egerstedt (arXiv 1509.08161), Algorithm 2. `dplib.truthful.simulation` is the
-way in, and says what the arrays mean; `dplib.truthful.reference` is the same
-computation in plain numpy, against which this one is tested.
+Hale & Egerstedt (arXiv 1509.08161), Algorithm 2. `dplib.truthful.algorithm` is the
+way in, and says what the arrays mean. It is tested against the same computation in
+plain numpy, and by the notebooks against the algorithm as printed.
 
 Model. *Replicas* share every noise draw and differ only in who lies, and how. In each
 step a replica's cloud sees the reported states :math:`r = x + \text{lie}`, perhaps with
@@ -44,6 +44,7 @@ __all__ = [
     "Rows",
     "TRUTH",
     "advance",
+    "project_multipliers",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -117,6 +118,23 @@ def _onto_multipliers(v: FloatArray, radius: float) -> bool:
     for j in range(m):
         v[j] = max((v[j] - top) - theta, 0.0)
     return True
+
+
+def project_multipliers(v: FloatArray, radius: float) -> FloatArray:
+    r"""Return the point of M that is nearest to v, in the 2-norm.
+
+    M holds the vectors :math:`\mu \ge 0` with :math:`\|\mu\|_1 \le R`. If the
+    positive part of v is in M, that is the answer; otherwise it is
+    :math:`\max(v - \theta, 0)` with the shift :math:`\theta` that makes its 1-norm R.
+
+    Examples
+    --------
+    >>> project_multipliers(np.array([3.0, 2.0, -1.0]), 3.0)
+    array([2., 1., 0.])
+    """
+    nearest = np.array(v, dtype=np.float64)
+    _onto_multipliers(nearest, radius)
+    return nearest
 
 
 @numba.njit(cache=CACHE)

@@ -1,6 +1,6 @@
 r"""The equations of a saddle point: Newton's method, and a proof of closeness.
 
-Hale & Egerstedt (arXiv 1509.08161), Section II-A, Eq. (1).
+Hale & Egerstedt (arXiv 1509.08161), Section II-A, Equation 1.
 
 Model. The saddle point of :math:`L_\alpha(x, \mu) = f(x) + \mu^T g(x)
 + \tfrac{\alpha}{2}\|x\|^2 - \tfrac{\alpha}{2}\|\mu\|^2` over the box and
@@ -45,9 +45,11 @@ as long as :math:`q(\rho + \delta) \le \sigma/2`. That is added to :math:`\rho`.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dplib import check
 from dplib.truthful.problem import (
@@ -58,109 +60,94 @@ from dplib.truthful.problem import (
     lagrangian_hessian,
 )
 
-__all__ = ["forces", "residual", "polish", "certify"]
+__all__ = ["certify", "polish", "residual", "smallest_singular_value"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 TIE = 1e-13  # forces and prices below it count as zero
+TINY = float(np.finfo(np.float64).tiny)
+
+UNCERTAIN = "The saddle point cannot be certified: "
 
 
-def forces(
-    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return the gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
-    where = "forces"
-    check.instance("problem", problem, where, Problem)
-    x = check.array("x", x, where, shape=(problem.n_states,))
-    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
-    alpha = check.nonnegative("alpha", alpha, where)
-    return (
-        lagrangian_gradient(problem, x, mu) + alpha * x,
-        constraints(problem, x) - alpha * mu,
-    )
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A pair (x, mu), and what the equations say there."""
+
+    problem: Problem
+    x: FloatArray
+    mu: FloatArray
+    alpha: float
+
+    @cached_property
+    def forces(self) -> tuple[FloatArray, FloatArray]:
+        """Gradients of L_alpha in x, shape (n,), and in mu, shape (m,)."""
+        return (
+            lagrangian_gradient(self.problem, self.x, self.mu) + self.alpha * self.x,
+            constraints(self.problem, self.x) - self.alpha * self.mu,
+        )
+
+    @property
+    def residual(self) -> float:
+        """Largest entry of the difference of the two sides."""
+        in_x, in_mu = self.forces
+        lower, upper = self.problem.lower, self.problem.upper
+        states = self.x - np.clip(self.x - in_x, lower, upper)
+        duals = self.mu - np.maximum(self.mu + in_mu, 0.0)
+        return float(max(np.abs(states).max(), np.abs(duals).max()))
+
+    def split(self) -> tuple[BoolArray, BoolArray, BoolArray]:
+        """Read off which constraints are active, which lower and upper bounds hold.
+
+        The projections of the equations decide; a tie is held, or inactive.
+        """
+        in_x, in_mu = self.forces
+        at_lower = self.x - in_x <= self.problem.lower + TIE
+        at_upper = (self.x - in_x >= self.problem.upper - TIE) & ~at_lower
+        return self.mu + in_mu > TIE, at_lower, at_upper
+
+    def rounding(self) -> tuple[FloatArray, FloatArray]:
+        """Bound the rounding error of `forces`: (terms + 8) u times the sizes summed.
+
+        The smallest normal float is added for what the products lose to underflow.
+        """
+        problem, alpha = self.problem, self.alpha
+        n, m = problem.n_states, problem.n_constraints
+        size_x, size_mu = np.abs(self.x), np.abs(self.mu)
+        a, c = np.abs(problem.a), np.abs(problem.c)
+        slopes = np.abs(problem.Q) @ size_x + a
+        in_x = problem.coordinate_weights * (size_x + np.abs(problem.targets))
+        in_x = in_x + size_mu @ slopes + alpha * size_x
+        in_mu = (slopes + a) @ size_x + c + alpha * size_mu
+        unit = 0.5 * np.finfo(np.float64).eps
+        return (n + m + 8) * unit * in_x + TINY, (2 * n + 8) * unit * in_mu + TINY
+
+    def derivative(self, free: BoolArray, active: BoolArray) -> FloatArray:
+        """Return the derivative G' of the equations on free and active unknowns."""
+        hessian = lagrangian_hessian(self.problem, self.mu)
+        hessian = hessian + self.alpha * np.eye(self.problem.n_states)
+        rows = jacobian(self.problem, self.x)[active][:, free]
+        corner = -self.alpha * np.eye(int(active.sum()))
+        return np.block([[hessian[np.ix_(free, free)], rows.T], [rows, corner]])
 
 
 def residual(
-    problem: Problem, x: ArrayLike, mu: ArrayLike, *, alpha: float = 0.0
+    problem: Problem, x: FloatArray, mu: FloatArray, *, alpha: float = 0.0
 ) -> float:
     """Return how far (x, mu) is from satisfying the saddle-point equations.
 
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    x : array_like, shape (n,)
-        States.
-    mu : array_like, shape (m,)
-        Multipliers.
-    alpha : float
-        Weight of the regularisation, zero or greater.
-
-    Returns
-    -------
-    float
-        Largest entry of ``x - clip(x - L_x - alpha x)`` and of
-        ``mu - max(0, mu + g - alpha mu)``; 0 exactly at the saddle point.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size does not match, or a number is not finite.
+    Largest entry of ``x - clip(x - L_x - alpha x)`` and of
+    ``mu - max(0, mu + g - alpha mu)``; 0 exactly at the saddle point.
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> residual(problem, problem.targets, np.zeros(4))
     1069.0
     """
-    where = "residual"
-    check.instance("problem", problem, where, Problem)
-    alpha = check.nonnegative("alpha", alpha, where)
-    x = check.array("x", x, where, shape=(problem.n_states,))
-    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
-    in_x, in_mu = forces(problem, x, mu, alpha)
-    states = x - np.clip(x - in_x, problem.lower, problem.upper)
-    duals = mu - np.maximum(mu + in_mu, 0.0)
-    return float(max(np.abs(states).max(), np.abs(duals).max()))
-
-
-def _split(
-    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
-) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Read off which constraints are active and which bounds hold.
-
-    The projections of the equations decide; a tie is held, or inactive.
-    """
-    in_x, in_mu = forces(problem, x, mu, alpha)
-    at_lower = x - in_x <= problem.lower + TIE
-    at_upper = (x - in_x >= problem.upper - TIE) & ~at_lower
-    return mu + in_mu > TIE, at_lower, at_upper
-
-
-def _kkt_matrix(
-    problem: Problem,
-    x: FloatArray,
-    mu: FloatArray,
-    alpha: float,
-    free: BoolArray,
-    active: BoolArray,
-) -> FloatArray:
-    """Return the derivative G' of the equations on free and active unknowns."""
-    hessian = lagrangian_hessian(problem, mu) + alpha * np.eye(problem.n_states)
-    rows = jacobian(problem, x)[active][:, free]
-    corner = -alpha * np.eye(int(active.sum()))
-    return np.block([[hessian[np.ix_(free, free)], rows.T], [rows, corner]])
-
-
-def _snap(
-    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
-) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
-    """Put held coordinates on their bounds, and inactive multipliers to zero."""
-    active, at_lower, at_upper = _split(problem, x, mu, alpha)
-    x = np.where(at_lower, problem.lower, np.where(at_upper, problem.upper, x))
-    return x, np.where(active, mu, 0.0), active, ~(at_lower | at_upper)
+    return _Point(problem, x, mu, alpha).residual
 
 
 def polish(
@@ -172,10 +159,8 @@ def polish(
     ----------
     problem : Problem
         The instance.
-    x : numpy.ndarray, shape (n,)
-        States to start from, close to the solution.
-    mu : numpy.ndarray, shape (m,)
-        Multipliers to start from.
+    x, mu : numpy.ndarray, shapes (n,) and (m,)
+        Where to start, close to the solution.
     alpha : float
         Weight of the regularisation, zero or greater.
     tolerance : float
@@ -197,26 +182,24 @@ def polish(
         If the residual does not come below the tolerance in 100 steps, or the
         equations are singular on the way.
     """
-    where = "polish"
-    check.instance("problem", problem, where, Problem)
-    x = check.array("x", x, where, shape=(problem.n_states,))
-    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
-    alpha = check.nonnegative("alpha", alpha, where)
-    tolerance = check.nonnegative("tolerance", tolerance, where)
-    last, kept_x, kept_mu, enough = np.inf, x, mu, tolerance
+    last, kept, enough = np.inf, (x, mu), tolerance
     for iteration in range(100):
-        x, mu, active, free = _snap(problem, x, mu, alpha)
-        now = residual(problem, x, mu, alpha=alpha)
+        # Held coordinates go to their bounds, inactive multipliers to zero.
+        active, at_lower, at_upper = _Point(problem, x, mu, alpha).split()
+        free = ~(at_lower | at_upper)
+        x = np.where(at_lower, problem.lower, np.where(at_upper, problem.upper, x))
+        mu = np.where(active, mu, 0.0)
+        here = _Point(problem, x, mu, alpha)
+        now = here.residual
         # Near rounding error a step no longer helps: keep the better of the two.
         if last <= enough and now >= last:
-            return kept_x, kept_mu, iteration - 1
-        last, kept_x, kept_mu = now, x, mu
-        slack_x, slack_mu = _rounding(problem, x, mu, alpha)
-        enough = max(tolerance, slack_x.max(), slack_mu.max())
-        in_x, in_mu = forces(problem, x, mu, alpha)
-        matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
+            return *kept, iteration - 1
+        last, kept = now, (x, mu)
+        enough = max(tolerance, *(slack.max() for slack in here.rounding()))
+        in_x, in_mu = here.forces
+        force = np.concatenate((in_x[free], in_mu[active]))
         try:
-            move = np.linalg.solve(matrix, -np.concatenate((in_x[free], in_mu[active])))
+            move = np.linalg.solve(here.derivative(free, active), -force)
         except np.linalg.LinAlgError as error:
             raise RuntimeError(
                 f"Newton's method stopped at a residual of {last:.3g}: the saddle-"
@@ -236,36 +219,34 @@ def polish(
     )
 
 
-def _rounding(
-    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """Bound the rounding error of `forces`: (terms + 8) u times the sizes summed.
-
-    The smallest normal float is added for what the products lose to underflow.
-    """
-    n, m = problem.n_states, problem.n_constraints
-    size_x, size_mu = np.abs(x), np.abs(mu)
-    slopes = np.abs(problem.Q) @ size_x + np.abs(problem.a)
-    in_x = problem.coordinate_weights * (size_x + np.abs(problem.targets))
-    in_x = in_x + size_mu @ slopes + alpha * size_x
-    in_mu = (slopes + np.abs(problem.a)) @ size_x + np.abs(problem.c) + alpha * size_mu
-    unit, tiny = 0.5 * np.finfo(np.float64).eps, np.finfo(np.float64).tiny
-    return (n + m + 8) * unit * in_x + tiny, (2 * n + 8) * unit * in_mu + tiny
-
-
 def smallest_singular_value(rows: FloatArray) -> float:
-    """Return it for the rows as vectors: 0 if they are too many, infinite if none.
-
-    Examples
-    --------
-    >>> smallest_singular_value(np.ones((2, 1)))
-    0.0
-    """
+    """Return it for the rows as vectors: 0 if they are too many, infinite if none."""
     if len(rows) == 0:
         return np.inf
     if rows.shape[0] > rows.shape[1]:  # svd returns fewer values
         return 0.0
     return float(np.linalg.svd(rows, compute_uv=False)[-1])
+
+
+def _distance_of_zero(matrix: FloatArray, inexact: FloatArray, omega: float) -> float:
+    """Return rho of the Newton-Kantorovich theorem, G' being `matrix`, G `inexact`."""
+    if inexact.size == 0:
+        return 0.0
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    # The smallest singular value is itself computed up to rounding.
+    smallest = float(singular[-1] - len(singular) * 1e-15 * singular[0])
+    if smallest < TINY:
+        raise RuntimeError(
+            UNCERTAIN + "its active constraints are linearly dependent, so its "
+            "multipliers are not unique; or its equations underflow."
+        )
+    eta = math.hypot(*inexact) / smallest
+    number = omega * eta / smallest
+    if not number <= 0.5:
+        raise RuntimeError(
+            UNCERTAIN + f"the Newton-Kantorovich number is {number:.3g}, above 1/2."
+        )
+    return 2.0 * eta
 
 
 def certify(
@@ -277,10 +258,8 @@ def certify(
     ----------
     problem : Problem
         The instance.
-    x : numpy.ndarray, shape (n,)
-        States, from `polish`.
-    mu : numpy.ndarray, shape (m,)
-        Multipliers, from `polish`.
+    x, mu : numpy.ndarray, shapes (n,) and (m,)
+        From `polish`.
     alpha : float
         Weight of the regularisation, zero or greater.
 
@@ -297,56 +276,29 @@ def certify(
     ------
     RuntimeError
         If the theorem's conditions are not met: dependent active constraints, a
-        point too far off, or a tie that an agent without weight makes undecidable;
-        or if the problem's numbers are so small that they underflow.
+        point too far off, a tie that an agent without weight makes undecidable, or
+        numbers so small that they underflow.
     """
-    where = "certify"
-    check.instance("problem", problem, where, Problem)
-    x = check.array("x", x, where, shape=(problem.n_states,))
-    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
-    alpha = check.nonnegative("alpha", alpha, where)
-    active, at_lower, at_upper = _split(problem, x, mu, alpha)
+    here = _Point(problem, x, mu, alpha)
+    active, at_lower, at_upper = here.split()
     free = ~(at_lower | at_upper)
     held = np.where(at_lower, problem.lower, problem.upper)
     if np.any((x != held) & ~free) or np.any(mu[~active] != 0.0):
         raise RuntimeError(
-            "The saddle point cannot be certified: a held coordinate is off its "
-            "bound, or an inactive constraint has a multiplier."
+            UNCERTAIN + "a held coordinate is off its bound, or an inactive "
+            "constraint has a multiplier."
         )
-    in_x, in_mu = forces(problem, x, mu, alpha)
-    slack_x, slack_mu = _rounding(problem, x, mu, alpha)
+    (in_x, in_mu), (slack_x, slack_mu) = here.forces, here.rounding()
     inexact = np.concatenate(
         (np.abs(in_x[free]) + slack_x[free], np.abs(in_mu[active]) + slack_mu[active])
     )
-    norms = np.linalg.norm(problem.Q, ord=2, axis=(1, 2))
     # hypot scales before it squares: squares of numbers below 1e-162 are zero.
-    omega = math.sqrt(2.0) * math.hypot(*norms)
-    rho = 0.0
-    if inexact.size:
-        matrix = _kkt_matrix(problem, x, mu, alpha, free, active)
-        singular = np.linalg.svd(matrix, compute_uv=False)
-        # The smallest singular value is itself computed up to rounding.
-        smallest = singular[-1] - len(singular) * 1e-15 * singular[0]
-        if smallest <= 0.0:
-            raise RuntimeError(
-                "The saddle point cannot be certified: its active constraints are "
-                "linearly dependent, so its multipliers are not unique."
-            )
-        if smallest < np.finfo(np.float64).tiny:
-            raise RuntimeError(
-                "The saddle point cannot be certified: its equations underflow "
-                f"(smallest singular value {smallest:.3g}); choose other units."
-            )
-        eta = math.hypot(*inexact) / smallest
-        rho = 2.0 * eta
-        if omega * eta / smallest > 0.5:
-            raise RuntimeError(
-                f"The saddle point cannot be certified: the Newton-Kantorovich "
-                f"number is {omega * eta / smallest:.3g}, above 1/2."
-            )
+    q = math.hypot(*np.linalg.norm(problem.Q, ord=2, axis=(1, 2)))
+    omega = math.sqrt(2.0) * q
+    rho = _distance_of_zero(here.derivative(free, active), inexact, omega)
     # Over the ball no inequality may change sign. A force is linear plus at most
     # omega rho^2 / 2; g_j and its gradient likewise.
-    whole = _kkt_matrix(problem, x, mu, alpha, np.ones_like(free), np.ones_like(active))
+    whole = here.derivative(np.ones_like(free), np.ones_like(active))
     steep = float(np.linalg.norm(whole, ord=2))
     pinned = problem.lower == problem.upper
     inward = np.where(at_lower, in_x, -in_x)
@@ -357,19 +309,16 @@ def certify(
     if tied_x.any() or tied_mu.any():
         rows = jacobian(problem, x)[active | tied_mu][:, free]
         sigma = smallest_singular_value(rows)
-        lightest, heaviest = (
-            problem.weights.min() + alpha,
-            problem.weights.max() + alpha,
-        )
-        q, price = math.hypot(*norms), float(np.linalg.norm(mu)) + rho
+        lightest = problem.weights.min() + alpha
+        heaviest = problem.weights.max() + alpha
+        price = float(np.linalg.norm(mu)) + rho
         kappa = 2.0 * (heaviest + q * price) / sigma if sigma else np.inf
         sizes = np.linalg.norm(wrong_x[tied_x]), np.linalg.norm(wrong_mu[tied_mu])
         delta = (sizes[0] + kappa * sizes[1]) / lightest if lightest else np.inf
         if not q * (rho + delta) <= 0.5 * sigma:
             raise RuntimeError(
-                "The saddle point cannot be certified: a force on it is zero to "
-                "rounding, and its active constraints are linearly dependent, or some "
-                "agent has no weight."
+                UNCERTAIN + "a force on it is zero to rounding, and its active "
+                "constraints are linearly dependent, or some agent has no weight."
             )
         rho += delta * math.hypot(1.0, kappa)
         change = steep * rho + 0.5 * omega * rho * rho
@@ -384,7 +333,7 @@ def certify(
     )
     if sure.size and sure.min() <= 0.0:
         raise RuntimeError(
-            "The saddle point cannot be certified: rounding cannot tell which bounds "
-            f"and constraints hold it (to within {sure.min():.3g})."
+            UNCERTAIN + "rounding cannot tell which bounds and constraints hold it "
+            f"(to within {sure.min():.3g})."
         )
-    return float(rho), active, at_lower | at_upper
+    return float(rho), active, ~free

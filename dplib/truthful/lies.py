@@ -39,7 +39,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplib import check
 from dplib.truthful.kkt import certify, polish, residual
 from dplib.truthful.problem import (
     Problem,
@@ -51,13 +50,7 @@ from dplib.truthful.problem import (
 )
 from dplib.truthful.saddle import SaddlePoint, saddle_point
 
-__all__ = [
-    "Equilibrium",
-    "pinned",
-    "pinned_saddle",
-    "constant_lie",
-    "equilibrium",
-]
+__all__ = ["Equilibrium", "constant_lie", "pinned"]
 
 FloatArray = NDArray[np.float64]
 
@@ -70,10 +63,8 @@ class Equilibrium:
 
     Attributes
     ----------
-    agent : int
-        The agent that lies, from 0.
     report : numpy.ndarray, shape (n_i,)
-        What it reports.
+        What agent i reports.
     x : numpy.ndarray, shape (n,)
         True states of all agents.
     multipliers : numpy.ndarray, shape (m,)
@@ -92,11 +83,8 @@ class Equilibrium:
         Largest violation of the saddle point equations at the reported states.
     bound : float
         Proven bound on the error of `gain`.
-    converged : bool
-        True: what did not converge, or could not be certified, has raised.
     """
 
-    agent: int
     report: FloatArray
     x: FloatArray
     multipliers: FloatArray
@@ -107,138 +95,22 @@ class Equilibrium:
     violation: float
     residual: float
     bound: float
-    converged: bool
 
 
 def pinned(problem: Problem, i: int, report: ArrayLike) -> Problem:
-    """Return the problem in which agent i cannot move from where it says it is.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    i : int
-        Agent, 0 to N - 1.
-    report : array_like, shape (n_i,)
-        A point of X_i.
-
-    Returns
-    -------
-    Problem
-        With both bounds of agent i's coordinates at `report`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no such agent, or the report is not in X_i (the cloud's noise is
-        scaled for reports in the boxes).
+    """Return the problem in which agent i cannot move from its report, a point of X_i.
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> still = pinned(hale_egerstedt(), 5, [10, 10])
     >>> still.lower[10:12], still.upper[10:12]
     (array([10., 10.]), array([10., 10.]))
     """
-    check.instance("problem", problem, "pinned", Problem)
-    where = "pinned"
-    mine = agent(problem, i)
-    y = check.array("report", report, where, shape=(problem.dims[i],))
     lower, upper = problem.lower.copy(), problem.upper.copy()
-    if np.any(y < lower[mine]) or np.any(y > upper[mine]):
-        box = list(zip(lower[mine].tolist(), upper[mine].tolist(), strict=True))
-        check.fail("report", where, f"in the box {box} of agent {i}", y.tolist())
-    lower[mine] = upper[mine] = y
+    mine = agent(problem, i)
+    lower[mine] = upper[mine] = report
     return replace(problem, lower=lower, upper=upper)
-
-
-def pinned_saddle(
-    problem: Problem, i: int, report: ArrayLike, x: FloatArray, mu: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return the saddle point of the pinned problem, and a bound on its error.
-
-    By Newton's method from (x, mu), and by `saddle_point` where that fails.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    i : int
-        Agent, 0 to N - 1.
-    report : array_like, shape (n_i,)
-        A point of X_i.
-    x : numpy.ndarray, shape (n,)
-        States to start from.
-    mu : numpy.ndarray, shape (m,)
-        Multipliers to start from.
-
-    Returns
-    -------
-    x : numpy.ndarray, shape (n,)
-        Reported states.
-    mu : numpy.ndarray, shape (m,)
-        Multipliers.
-    error : float
-        Bound on the 2-norm error of both together.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `pinned`, or if the pinned problem has no Slater point.
-    RuntimeError
-        If the saddle point could not be certified.
-    """
-    check.instance("problem", problem, "pinned_saddle", Problem)
-    still = pinned(problem, i, report)
-    mine = agent(problem, i)
-    start = check.array("x", x, "pinned_saddle", shape=(problem.n_states,)).copy()
-    start[mine] = still.lower[mine]
-    mu = check.array("mu", mu, "pinned_saddle", shape=(problem.n_constraints,))
-    own, length, prices = in_own_units(still)
-    try:
-        x, mu, _ = polish(own, start / length, mu / prices, 0.0, TOLERANCE)
-        error, _, _ = certify(own, x, mu, 0.0)
-        return length * x, prices * mu, error * max(length, prices.max())
-    except RuntimeError:
-        found = saddle_point(still, tolerance=TOLERANCE)
-        return found.x, found.multipliers, found.bound
-
-
-def _respond(
-    problem: Problem, i: int, x: FloatArray, mu: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the reply q_i and the true state that follows it."""
-    mine = agent(problem, i)
-    q = mu @ jacobian(problem, x)[:, mine]
-    lower, upper, w = problem.lower[mine], problem.upper[mine], problem.weights[i]
-    if w == 0.0:  # no wishes: it drifts with the reply, and stays if there is none
-        end = np.where(q > 0.0, lower, upper)
-        return q, np.asarray(np.where(q == 0.0, x[mine], end))
-    return q, np.asarray(np.clip(problem.targets[mine] - q / w, lower, upper))
-
-
-def _own_error(
-    problem: Problem, i: int, x: FloatArray, mu: FloatArray, error: float
-) -> float:
-    """Bound the error of agent i's cost, if (x, mu) is off by at most `error`."""
-    mine, w = agent(problem, i), float(problem.weights[i])
-    rows = jacobian(problem, x)[:, mine]
-    own = problem.Q[:, mine, :]
-    slope = np.linalg.norm(np.tensordot(mu, own, 1), ord=2) * error
-    # q is bilinear in (mu, x): the two first-order terms, and their product.
-    second = np.sqrt(np.sum(np.linalg.norm(own, ord=2, axis=(1, 2)) ** 2)) * error**2
-    dq = float(np.linalg.norm(rows, ord=2) * error + slope + second)
-    unit = np.finfo(np.float64).eps
-    dq += 4.0 * problem.n_states * unit * float(np.abs(mu) @ np.abs(rows).sum(axis=1))
-    if w == 0.0:
-        return 0.0
-    q, own_state = _respond(problem, i, x, mu)
-    aim = problem.targets[mine] - q / w
-    # A coordinate that is clipped by more than the error does not move at all.
-    beyond = np.maximum(aim - problem.upper[mine], problem.lower[mine] - aim)
-    off = np.where(beyond > dq / w, 0.0, own_state - problem.targets[mine])
-    moves = np.any(beyond <= dq / w)
-    return float(np.linalg.norm(off)) * dq + (0.5 * dq**2 / w if moves else 0.0)
 
 
 def constant_lie(
@@ -248,6 +120,7 @@ def constant_lie(
     *,
     radius: float = math.inf,
     truth: SaddlePoint | None = None,
+    start: Equilibrium | None = None,
 ) -> Equilibrium:
     """Return where the algorithm ends if agent i reports the same at every step.
 
@@ -264,17 +137,13 @@ def constant_lie(
         are kept in it; infinite by default.
     truth : SaddlePoint, optional
         ``saddle_point(problem)``, where it has been computed already.
-
-    Returns
-    -------
-    Equilibrium
-        With its gain over the truth.
+    start : Equilibrium, optional
+        That of a report near by, to start from; by default the truth.
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as above, or the report leaves the others no way to
-        meet the constraints strictly.
+    ValueError
+        If the report leaves the others no way to meet the constraints strictly.
     RuntimeError
         If an equilibrium could not be certified, or its prices are not in M.
 
@@ -282,86 +151,31 @@ def constant_lie(
     --------
     The paper's lie, to report the own target, hurts agent 6 (here 5):
 
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> problem = hale_egerstedt()
     >>> lie = constant_lie(problem, 5, [10, 10])
     >>> lie.x[10:12], float(lie.costs[5]), round(lie.gain, 6)
     (array([-10., -10.]), 400.0, -302.985639)
     """
-    check.instance("problem", problem, "constant_lie", Problem)
-    if truth is not None:
-        check.instance("truth", truth, "constant_lie", SaddlePoint)
     truth = saddle_point(problem) if truth is None else truth
-    x, mu, error = pinned_saddle(problem, i, report, truth.x, truth.multipliers)
-    return equilibrium(problem, i, truth, x, mu, error, radius=radius)
-
-
-def equilibrium(
-    problem: Problem,
-    i: int,
-    truth: SaddlePoint,
-    reported: FloatArray,
-    mu: FloatArray,
-    error: float,
-    *,
-    radius: float = math.inf,
-) -> Equilibrium:
-    """Return what follows from a saddle point of the pinned problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    i : int
-        Agent that lies.
-    truth : SaddlePoint
-        ``saddle_point(problem)``.
-    reported : numpy.ndarray, shape (n,)
-        States at the saddle point of ``pinned(problem, i, report)``.
-    mu : numpy.ndarray, shape (m,)
-        Its multipliers.
-    error : float
-        Bound on the 2-norm error of both together.
-    radius : float
-        As for `constant_lie`.
-
-    Returns
-    -------
-    Equilibrium
-        See there.
-
-    Raises
-    ------
-    RuntimeError
-        If the multipliers add up to more than `radius`.
-    """
-    check.instance("problem", problem, "equilibrium", Problem)
-    where = "equilibrium"
-    check.instance("truth", truth, where, SaddlePoint)
-    reported = check.array("reported", reported, where, shape=(problem.n_states,))
-    mu = check.array("mu", mu, where, shape=(problem.n_constraints,))
-    error = check.nonnegative("error", error, where)
+    still = pinned(problem, i, report)
+    reported, mu, error = _saddle(still, truth if start is None else start)
     if mu.sum() + math.sqrt(mu.size) * error > radius:
         raise RuntimeError(
             f"The prices for this report of agent {i} add up to {mu.sum():.6g}, more "
             f"than M allows ({radius:.6g}): the algorithm does not end there."
         )
     mine = agent(problem, i)
-    report = reported[mine].copy()
-    q, own = _respond(problem, i, reported, mu)
+    q, own = _response(problem, i, reported, mu)
     x = reported.copy()
     x[mine] = own
     honest, costs = agent_objectives(problem, truth.x), agent_objectives(problem, x)
     off = np.linalg.norm(truth.x[mine] - problem.targets[mine])
-    w = float(problem.weights[i])
-    bound = w * (off * truth.bound + 0.5 * truth.bound**2)
-    bound += _own_error(problem, i, reported, mu, error)
-    bound += 8.0 * np.finfo(np.float64).eps * float(honest[i] + costs[i])
-    for one in (report, x, q, costs):
-        one.flags.writeable = False
+    bound = problem.weights[i] * (off * truth.bound + 0.5 * truth.bound**2)
+    bound += _cost_error(problem, i, reported, mu, error)
+    bound += 8.0 * np.finfo(np.float64).eps * (honest[i] + costs[i])
     return Equilibrium(
-        agent=i,
-        report=report,
+        report=reported[mine].copy(),
         x=x,
         multipliers=mu,
         q=q,
@@ -369,7 +183,61 @@ def equilibrium(
         gain=float(honest[i] - costs[i]),
         others_gain=float(np.delete(honest - costs, i).sum()),
         violation=float(constraints(problem, x).max()),
-        residual=residual(pinned(problem, i, report), reported, mu),
+        residual=residual(still, reported, mu),
         bound=float(bound),
-        converged=True,
     )
+
+
+def _saddle(
+    still: Problem, start: SaddlePoint | Equilibrium
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return the saddle point of a pinned problem, and a bound on its 2-norm error.
+
+    By Newton's method from `start`, and by `saddle_point` where that fails.
+    """
+    x = np.clip(start.x, still.lower, still.upper)
+    own, length, prices = in_own_units(still)
+    try:
+        x, mu, _ = polish(own, x / length, start.multipliers / prices, 0.0, TOLERANCE)
+        error, _, _ = certify(own, x, mu, 0.0)
+    except RuntimeError:
+        found = saddle_point(still, tolerance=TOLERANCE)
+        return found.x, found.multipliers, found.bound
+    return length * x, prices * mu, error * max(length, prices.max())
+
+
+def _response(
+    problem: Problem, i: int, reported: FloatArray, mu: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the reply q_i and the true state that follows it."""
+    mine = agent(problem, i)
+    q = mu @ jacobian(problem, reported)[:, mine]
+    lower, upper, w = problem.lower[mine], problem.upper[mine], problem.weights[i]
+    if w == 0.0:  # no wishes: it drifts with the reply, and stays if there is none
+        end = np.where(q > 0.0, lower, upper)
+        return q, np.where(q == 0.0, reported[mine], end)
+    return q, np.clip(problem.targets[mine] - q / w, lower, upper)
+
+
+def _cost_error(
+    problem: Problem, i: int, reported: FloatArray, mu: FloatArray, error: float
+) -> float:
+    """Bound the error of agent i's cost, if (reported, mu) is off by up to `error`."""
+    mine, w = agent(problem, i), float(problem.weights[i])
+    if w == 0.0:
+        return 0.0
+    rows = jacobian(problem, reported)[:, mine]
+    own = problem.Q[:, mine, :]
+    slope = np.linalg.norm(np.tensordot(mu, own, 1), ord=2) * error
+    # q is bilinear in (mu, x): the two first-order terms, and their product.
+    second = np.sqrt(np.sum(np.linalg.norm(own, ord=2, axis=(1, 2)) ** 2)) * error**2
+    dq = float(np.linalg.norm(rows, ord=2) * error + slope + second)
+    unit = np.finfo(np.float64).eps
+    dq += 4.0 * problem.n_states * unit * float(np.abs(mu) @ np.abs(rows).sum(axis=1))
+    q, own_state = _response(problem, i, reported, mu)
+    aim = problem.targets[mine] - q / w
+    # A coordinate that is clipped by more than the error does not move at all.
+    beyond = np.maximum(aim - problem.upper[mine], problem.lower[mine] - aim)
+    off = np.where(beyond > dq / w, 0.0, own_state - problem.targets[mine])
+    moves = np.any(beyond <= dq / w)
+    return float(np.linalg.norm(off)) * dq + (0.5 * dq**2 / w if moves else 0.0)

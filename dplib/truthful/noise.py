@@ -29,19 +29,17 @@ from numpy.typing import NDArray
 from dplib import check
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.laplace import laplace_scale
-from dplib.truthful.constants import constraint_lipschitz, gradient_lipschitz
+from dplib.truthful.constants import constraint_lipschitz, influence
 from dplib.truthful.problem import Problem
 
 __all__ = [
     "NOISE_SHAPES",
     "NoiseScales",
     "calibrated",
-    "matching",
     "noise_support",
-    "sensitivities",
+    "sensitivity_matrix",
     "table_one",
     "trajectory_adjacency",
-    "trajectory_radius",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -51,19 +49,14 @@ NOISE_SHAPES = ("full", "structural")
 
 @dataclass(frozen=True, eq=False)
 class NoiseScales:
-    """Laplace scales of Algorithm 2's noise.
+    """Laplace scales of Algorithm 2's noise, each 0 or greater.
 
     Parameters
     ----------
     b_g : float
-        Scale of w_g, on every entry of g; 0 or greater.
+        Scale of w_g, on every entry of g.
     b : array_like, shape (N,)
-        Scales of w_1, ..., w_N; 0 or greater.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a scale is negative, or neither 0 nor between 1e-60 and 1e60.
+        Scales of w_1, ..., w_N.
 
     Examples
     --------
@@ -75,38 +68,22 @@ class NoiseScales:
     b: FloatArray
 
     def __post_init__(self) -> None:
-        where = "NoiseScales"
-        b = check.array("b", self.b, where, shape=(None,))
+        b = check.array("b", self.b, "NoiseScales", shape=(None,))
         if b.size == 0 or np.any(b < 0.0):
-            check.fail("b", where, "one number >= 0 for each of N >= 1 agents", self.b)
-        b_g = check.nonnegative("b_g", self.b_g, where)
-        for name, scale in [("b_g", b_g), *(("b", one) for one in b)]:
-            if scale > 0.0:  # losses divide by it
-                check.positive(name, float(scale), where)
+            must = "one number >= 0 for each of N >= 1 agents"
+            check.fail("b", "NoiseScales", must, self.b)
+        b_g = check.nonnegative("b_g", self.b_g, "NoiseScales")
         object.__setattr__(self, "b_g", b_g)
         object.__setattr__(self, "b", b)
 
+    @property
+    def stacked(self) -> FloatArray:
+        """All scales in one vector, b_g first, shape (N + 1,)."""
+        return np.array([self.b_g, *self.b])
+
     def scaled(self, factor: float) -> NoiseScales:
         """Return all scales times `factor`, 0 or greater; 0 gives no noise."""
-        factor = check.nonnegative("factor", factor, "NoiseScales.scaled")
         return NoiseScales(self.b_g * factor, self.b * factor)
-
-
-def matching(problem: Problem, scales: NoiseScales, where: str) -> NoiseScales:
-    """Return `scales` if they are for as many agents as the problem has.
-
-    Examples
-    --------
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> matching(hale_egerstedt(), table_one(), "f").b_g
-    327.69
-    """
-    check.instance("problem", problem, "matching", Problem)
-    check.instance("scales", scales, where, NoiseScales)
-    if scales.b.size != problem.n_agents:
-        must = f"for {problem.n_agents} agents"
-        check.fail("scales", where, must, scales.b.tolist())
-    return scales
 
 
 def table_one() -> NoiseScales:
@@ -128,81 +105,43 @@ def table_one() -> NoiseScales:
 def trajectory_adjacency(B: float) -> Adjacency:
     r"""Return Definition 1 with p = 1: one agent's whole reported trajectory.
 
-    Parameters
-    ----------
-    B : float
-        Radius, positive: the bound on :math:`\sum_k \|u_i(k) - \tilde u_i(k)\|_1`,
-        summed over *all* steps.
+    B, positive, bounds :math:`\sum_k \|u_i(k) - \tilde u_i(k)\|_1`, summed over *all*
+    steps.
 
     Examples
     --------
     >>> trajectory_adjacency(3).radius
     3.0
     """
-    radius = check.positive("B", B, "trajectory_adjacency")
     return Adjacency(
         name="one agent's trajectory",
         unit="one agent's reported states at all times; the others' are equal",
         norm="l1",
-        radius=radius,
+        radius=check.positive("B", B, "trajectory_adjacency"),
     )
 
 
-def trajectory_radius(adjacency: Adjacency, where: str) -> float:
-    """Return the radius B of an adjacency that Lemmas 5 and 6 can be used with.
+def sensitivity_matrix(problem: Problem) -> FloatArray:
+    r"""Return how far one agent's move carries what the cloud computes from it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not in the l1 norm, or B not between 1e-60 and 1e60.
-
-    Examples
-    --------
-    >>> trajectory_radius(trajectory_adjacency(3), "f")
-    3.0
-    """
-    check.instance("adjacency", adjacency, where, Adjacency)
-    if adjacency.norm != "l1":
-        check.fail("adjacency", where, "in the l1 norm", adjacency.norm)
-    return check.positive("adjacency.radius", adjacency.radius, where)
-
-
-def sensitivities(
-    problem: Problem, *, adjacency: Adjacency
-) -> tuple[float, FloatArray]:
-    r"""Return the l1 sensitivities of Lemma 6, :math:`K_g B` and :math:`L_{g,i} B`.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    adjacency : Adjacency
-        In the l1 norm; its radius is B.
+    Source: Lemma 6, before the largest over all agents is taken.
 
     Returns
     -------
-    delta_g : float
-        Of g, if reports stay in the boxes.
-    delta : numpy.ndarray, shape (N,)
-        Of each g_{x_i}.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the adjacency is not in the l1 norm.
+    numpy.ndarray, shape (N, N + 1)
+        Row i: change in l1 per unit of l1 that agent i alone moves, of g (column 0,
+        :math:`K_{g,i}`, for reports in the boxes) and of :math:`g_{x_j}` (column
+        1 + j, :math:`L_{j \leftarrow i}`). The largest of each column, times B, is
+        the sensitivity of Lemma 6.
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> sensitivities(hale_egerstedt(), adjacency=trajectory_adjacency(3.0))
-    (360.0, array([12.,  6., 12., 12., 18., 12., 18.,  6.]))
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> sensitivity_matrix(hale_egerstedt()).max(axis=0)
+    array([120.,   4.,   2.,   4.,   4.,   6.,   4.,   6.,   2.])
     """
-    check.instance("problem", problem, "sensitivities", Problem)
-    B = trajectory_radius(adjacency, "sensitivities")
-    return (
-        float(constraint_lipschitz(problem, method="safe").max() * B),
-        gradient_lipschitz(problem) * B,
-    )
+    K = constraint_lipschitz(problem)
+    return np.column_stack([K, influence(problem).T])
 
 
 def calibrated(
@@ -229,61 +168,35 @@ def calibrated(
     NoiseScales
         A scale is 0 where the sensitivity is (a gradient that is constant).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If epsilon is not positive, or the adjacency is not in the l1 norm.
-
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> scales = calibrated(hale_egerstedt(), adjacency=trajectory_adjacency(3.0),
-    ...                     epsilon=1.5)
-    >>> scales
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> calibrated(hale_egerstedt(), adjacency=trajectory_adjacency(3.0), epsilon=1.5)
     NoiseScales(b_g=240.0, b=array([ 8.,  4.,  8.,  8., 12.,  8., 12.,  4.]))
     """
-    check.instance("problem", problem, "calibrated", Problem)
-    check.instance("adjacency", adjacency, "calibrated", Adjacency)
-    epsilon = check.positive("epsilon", epsilon, "calibrated")
-    delta_g, delta = sensitivities(problem, adjacency=adjacency)
-
-    def scale(sensitivity: float) -> float:
-        if sensitivity == 0.0:
-            return 0.0
-        return laplace_scale(sensitivity=sensitivity, epsilon=epsilon)
-
-    return NoiseScales(scale(delta_g), np.array([scale(float(s)) for s in delta]))
+    if adjacency.norm != "l1":
+        check.fail("adjacency", "calibrated", "in the l1 norm", adjacency.norm)
+    sensitivities = sensitivity_matrix(problem).max(axis=0) * adjacency.radius
+    scales = [
+        laplace_scale(sensitivity=one, epsilon=epsilon) if one > 0.0 else 0.0
+        for one in sensitivities.tolist()
+    ]
+    return NoiseScales(scales[0], np.array(scales[1:]))
 
 
 def noise_support(problem: Problem, shape: str) -> NDArray[np.bool_]:
-    """Return which entries of the stacked g_x get noise.
+    """Return which entries of the stacked g_x get noise, shape (m, n).
 
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    shape : {"full", "structural"}
-        See the head of the file.
-
-    Returns
-    -------
-    numpy.ndarray of bool, shape (m, n)
-        Columns of agent i belong to w_i.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `shape` is another word.
+    Columns of agent i belong to w_i; `shape` is explained at the head of the file.
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> noise_support(hale_egerstedt(), "full").sum()
-    np.int64(64)
-    >>> noise_support(hale_egerstedt(), "structural").sum()
-    np.int64(24)
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> for shape in NOISE_SHAPES:
+    ...     print(noise_support(hale_egerstedt(), shape).sum())
+    64
+    24
     """
-    check.instance("problem", problem, "noise_support", Problem)
     check.member("shape", shape, "noise_support", NOISE_SHAPES)
     if shape == "full":
         return np.ones_like(problem.a, dtype=bool)

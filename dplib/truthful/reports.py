@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dplib import check
 from dplib.truthful.kernel import CONSTANT, PRETENCE, TRUTH, Replicas
@@ -35,10 +35,13 @@ __all__ = ["Lie", "Pretence", "replicas"]
 FloatArray = NDArray[np.float64]
 
 
-def _budget(value: float, where: str) -> float:
-    if isinstance(value, float) and math.isinf(value) and value > 0.0:
-        return value
-    return check.nonnegative("budget", value, where)
+def _check(lie: Lie | Pretence, name: str) -> None:
+    where = type(lie).__name__
+    check.integer("agent", lie.agent, where, low=0)
+    told = check.array(name, getattr(lie, name), where, shape=(None,))
+    object.__setattr__(lie, name, told)  # the way into a frozen class
+    if not lie.budget >= 0.0:  # infinity is allowed
+        check.fail("budget", where, "a number, 0 or greater", lie.budget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +58,6 @@ class Lie:
         1-norm that all deviations from its true state may add up to, 0 or
         greater; infinite by default.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> Lie(5, [10, 10])
@@ -71,10 +69,7 @@ class Lie:
     budget: float = math.inf
 
     def __post_init__(self) -> None:
-        check.integer("agent", self.agent, "Lie", low=0)
-        report = check.array("report", self.report, "Lie", shape=(None,))
-        object.__setattr__(self, "report", report)
-        object.__setattr__(self, "budget", _budget(self.budget, "Lie"))
+        _check(self, "report")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +87,6 @@ class Pretence:
     budget : float
         As for `Lie`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is out of range.
-
     Examples
     --------
     >>> Pretence(5, [0, 0], weight=0.0)
@@ -109,64 +99,37 @@ class Pretence:
     budget: float = math.inf
 
     def __post_init__(self) -> None:
-        check.integer("agent", self.agent, "Pretence", low=0)
-        target = check.array("target", self.target, "Pretence", shape=(None,))
-        object.__setattr__(self, "target", target)
         check.nonnegative("weight", self.weight, "Pretence")
-        object.__setattr__(self, "budget", _budget(self.budget, "Pretence"))
+        _check(self, "target")
 
 
 def replicas(
-    problem: Problem, lies: Sequence[Lie | Pretence], x0: ArrayLike
+    problem: Problem, lies: Sequence[Lie | Pretence], x0: FloatArray
 ) -> Replicas:
     """Return the reports of a truthful replica and of one replica for each lie.
 
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    lies : sequence of Lie or Pretence
-        One liar each; may be empty.
-    x0 : array_like, shape (n,)
-        States at the start, where a pretence starts too.
-
-    Returns
-    -------
-    Replicas
-        ``len(lies) + 1`` of them, the truthful one first.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a lie is something else, names an agent that does not exist, or has
-        another number of coordinates.
+    The truthful one is the first. A pretence starts at the states `x0`, shape (n,).
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> both = replicas(hale_egerstedt(), [Lie(5, [10, 10])], np.zeros(16))
     >>> both.kind[:, 5], both.shown[1, 10:12]
     (array([0, 1]), array([10., 10.]))
     """
-    check.instance("problem", problem, "replicas", Problem)
-    where = "replicas"
-    if not isinstance(lies, Sequence) or isinstance(lies, str):
-        check.fail("lies", where, "a sequence of Lie or Pretence", lies, TypeError)
-    count, n, agents = len(lies) + 1, problem.n_states, problem.n_agents
+    count, agents = len(lies) + 1, problem.n_agents
     kind = np.full((count, agents), TRUTH, dtype=np.int64)
-    shown = np.tile(check.array("x0", x0, where, shape=(n,)), (count, 1))
+    shown = np.tile(x0, (count, 1))
     targets = np.tile(problem.targets, (count, 1))
     weights = np.tile(problem.weights, (count, 1))
     budget = np.full((count, agents), np.inf)
     for r, lie in enumerate(lies, start=1):
-        if not isinstance(lie, Lie | Pretence):
-            check.fail("lies", where, "a sequence of Lie or Pretence", lie, TypeError)
-        i = check.integer("agent", lie.agent, where, low=0, high=agents - 1)
+        i = check.integer("agent", lie.agent, "a lie", low=0, high=agents - 1)
         mine, size = agent(problem, i), problem.dims[i]
         told = lie.report if isinstance(lie, Lie) else lie.target
         if told.size != size:
             must = f"lies of {size} coordinates for agent {i}"
-            check.fail("lies", where, must, lie)
+            check.fail("lies", "Plan", must, lie)
         budget[r, i] = lie.budget
         if isinstance(lie, Lie):
             kind[r, i], shown[r, mine] = CONSTANT, told

@@ -1,56 +1,55 @@
 r"""The saddle point of Problem 0, with a proof of how close it is.
 
-Hale & Egerstedt (arXiv 1509.08161), Section II-A, Eq. (1).
+Hale & Egerstedt (arXiv 1509.08161), Section II-A, Equation 1 and Assumption 2.
 
 Model. :math:`(\hat x, \hat\mu)` with :math:`L(\hat x, \mu) \le L(\hat x, \hat\mu)
 \le L(x, \hat\mu)` for all x in the box and all :math:`\mu \ge 0`: then
-:math:`\hat x` solves Problem 0. The regularised saddle point belongs to
-:math:`L + \tfrac{\alpha}{2}\|x\|^2 - \tfrac{\alpha}{2}\|\mu\|^2`, which is what
-Update (2) tracks at each step.
+:math:`\hat x` solves Problem 0.
 
-Method. A convex solver (`dplib.truthful.convex`) gives a start; its answer is good to
-six or seven digits and is never the result. Newton's method on the optimality
-conditions then reaches rounding error, and the Newton-Kantorovich theorem bounds
-what is left (`dplib.truthful.kkt`, where the bound is explained). All this happens in
-the problem's own units (`dplib.truthful.problem.in_own_units`), so that those in which
-it is given do not matter. Of constraints that are multiples of each other one is kept;
-the least-norm multipliers share its price.
+Method. A convex solver gives a start; its answer is good to six or seven digits and is
+never the result. Its status must be 'optimal', and where one solver fails a second is
+asked. Newton's method on the optimality conditions then reaches rounding error, and
+the Newton-Kantorovich theorem bounds what is left (`dplib.truthful.kkt`, where the
+bound is explained). All this happens in the problem's own units
+(`dplib.truthful.problem.in_own_units`), so that those in which it is given do not
+matter. Of constraints that are multiples of each other one is kept; the least-norm
+multipliers share its price.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
+import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib import check
-from dplib.truthful.convex import (
-    SOLVERS,
-    find_slater_point,
-    first_success,
-    solve_convex,
+from dplib.truthful.kkt import certify, polish, residual, smallest_singular_value
+from dplib.truthful.problem import (
+    Problem,
+    constraints,
+    in_own_units,
+    is_slater_point,
+    jacobian,
+    objective,
 )
-from dplib.truthful.kkt import (
-    certify,
-    forces,
-    polish,
-    residual,
-    smallest_singular_value,
-)
-from dplib.truthful.problem import Problem, in_own_units, jacobian, objective
 
-__all__ = [
-    "SaddlePoint",
-    "saddle_point",
-    "regularised_saddle_point",
-    "find_slater_point",
-    "solve_convex",
-    "residual",
-]
+__all__ = ["SaddlePoint", "find_slater_point", "saddle_point", "solve_convex"]
 
 FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+
+SOLVERS: dict[str, dict[str, Any]] = {
+    # Interior point and operator splitting share no code and no idea.
+    # Tighter gaps than these can end in 'optimal_inaccurate'.
+    "CLARABEL": {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9},
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 500_000},
+}
+SLATER_MARGIN = 1e-8  # of a constraint's own unit: a solver's zero proves nothing
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,50 +62,168 @@ class SaddlePoint:
         Stacked optimal states.
     multipliers : numpy.ndarray, shape (m,)
         Optimal multipliers.
-    alpha : float
-        Weight of the regularisation; 0 for Problem 0 itself.
     objective : float
-        f(x), without the regularisation.
-    active : numpy.ndarray of bool, shape (m,)
-        Constraints with a positive multiplier (equalities, when alpha is 0).
-    at_bound : numpy.ndarray of bool, shape (n,)
-        Coordinates that a bound of the box holds.
-    stationarity : float
-        Largest entry of ``x - clip(x - L_x - alpha x)``.
-    feasibility : float
-        Largest of 0 and ``g_j(x) - alpha mu_j``.
-    complementarity : float
-        Largest ``|mu_j (g_j(x) - alpha mu_j)|``.
+        f(x).
     residual : float
-        Largest violation of the saddle-point equations (`residual`).
+        Largest violation of the saddle-point equations (`dplib.truthful.kkt`).
     bound : float
         Proven bound on the 2-norm distance from (x, multipliers) to the exact
-        saddle point, for both together and so for either.
+        saddle point, for both together and so for either. (What did not converge, or
+        could not be certified, has raised.)
     licq : float
         Smallest singular value of the active rows of the Jacobian, restricted
         to coordinates off their bounds. Positive: the multipliers are unique
         ("linear independence constraint qualification"). Infinite if no
         constraint is active.
-    iterations : int
-        Newton steps taken.
-    converged : bool
-        True: what did not converge, or could not be certified, has raised.
     """
 
     x: FloatArray
     multipliers: FloatArray
-    alpha: float
     objective: float
-    active: BoolArray
-    at_bound: BoolArray
-    stationarity: float
-    feasibility: float
-    complementarity: float
     residual: float
     bound: float
     licq: float
-    iterations: int
-    converged: bool
+
+
+def _first_success(solver: str | None, solve: Callable[[str], T]) -> T:
+    """Return `solve` of the named solver; of each in turn if none is named."""
+    *others, last = SOLVERS if solver is None else [solver]
+    for name in others:
+        try:
+            return solve(name)
+        except RuntimeError:
+            continue
+    return solve(last)
+
+
+def _box_and_values(
+    problem: Problem, x: cp.Variable
+) -> tuple[list[cp.Constraint], list[cp.Expression]]:
+    """Describe the box as constraints and each g_j as an expression."""
+    pinned = problem.lower == problem.upper
+    box: list[cp.Constraint] = []
+    # An interval of no length would leave an interior-point method no interior.
+    if np.any(pinned):
+        box.append(x[pinned] == problem.lower[pinned])
+    if not np.all(pinned):
+        box.append(x[~pinned] >= problem.lower[~pinned])
+        box.append(x[~pinned] <= problem.upper[~pinned])
+    values = []
+    for Q, a, c in zip(problem.Q, problem.a, problem.c, strict=True):
+        eigenvalues, vectors = np.linalg.eigh(Q)
+        kept = eigenvalues > 1e-12 * np.abs(eigenvalues).max()
+        value = a @ x + c
+        if np.any(kept):
+            root = np.sqrt(eigenvalues[kept])[:, None] * vectors[:, kept].T
+            value = value + 0.5 * cp.sum_squares(root @ x)
+        values.append(value)
+    return box, values
+
+
+def _run(program: cp.Problem, solver: str, what: str) -> None:
+    """Solve quietly; anything but the status 'optimal' raises."""
+    try:
+        with warnings.catch_warnings():
+            # "Solution may be inaccurate" is in the status, which is read below.
+            warnings.simplefilter("ignore", UserWarning)
+            program.solve(solver=solver, verbose=False, **SOLVERS[solver])
+    except cp.SolverError as error:
+        raise RuntimeError(f"{solver} failed on {what} ({error})") from error
+    if program.status in ("infeasible", "infeasible_inaccurate"):
+        raise ValueError(
+            f"Problem 0 is infeasible: no point of the box meets all constraints "
+            f"({solver} reports '{program.status}')."
+        )
+    if program.status != "optimal":
+        raise RuntimeError(
+            f"{solver} did not solve {what}: its status is '{program.status}', "
+            "not 'optimal'."
+        )
+
+
+def find_slater_point(problem: Problem, *, solver: str | None = None) -> FloatArray:
+    """Return the point of the box whose largest constraint is least.
+
+    Source: Assumption 2.ii. It solves the convex program "minimise s subject to
+    g_j(x) <= s, x in X", each g_j in a unit of its own; the point found is then checked
+    in numpy. Solvers as in `solve_convex`.
+
+    Raises
+    ------
+    ValueError
+        If the least possible largest constraint is not below -1e-8 of its unit:
+        then no Slater point exists, or none that floating point could vouch for.
+    RuntimeError
+        If no solver reports 'optimal'.
+
+    Examples
+    --------
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> problem = hale_egerstedt()
+    >>> is_slater_point(problem, find_slater_point(problem))
+    True
+    """
+    own, length, _ = in_own_units(problem)
+    x, s = cp.Variable(problem.n_states), cp.Variable()
+    box, values = _box_and_values(own, x)
+    program = cp.Problem(cp.Minimize(s), box + [value <= s for value in values])
+    _first_success(solver, lambda name: _run(program, name, "the Slater point"))
+    found = length * np.asarray(x.value)
+    point: FloatArray = np.clip(found, problem.lower, problem.upper)
+    sizes = constraints(own, point / length)
+    worst = int(np.argmax(sizes))
+    if sizes[worst] >= -SLATER_MARGIN or not is_slater_point(problem, point):
+        none = sizes[worst] > SLATER_MARGIN
+        kind = "infeasible" if none else "without a Slater point"
+        raise ValueError(
+            f"Problem 0 is {kind}: the largest of its constraints is at least "
+            f"{constraints(problem, point)[worst]:.6g} everywhere in the box "
+            f"(constraint {worst} at the best point), where Assumption 2 wants a point "
+            "with all of them below 0."
+        )
+    return point
+
+
+def solve_convex(
+    problem: Problem, *, solver: str | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return states and multipliers as a convex solver gives them, unpolished.
+
+    Good to four to nine digits: use `saddle_point` for anything that counts on more.
+    It is public so that two solvers can be compared.
+
+    Parameters
+    ----------
+    problem : Problem
+        The instance.
+    solver : {"CLARABEL", "SCS"}, optional
+        Interior-point method, or operator splitting; by default the first, and the
+        second where that fails.
+
+    Raises
+    ------
+    ValueError
+        If the problem is infeasible.
+    RuntimeError
+        If the status of no solver is 'optimal'.
+
+    Examples
+    --------
+    >>> from dplib.truthful.paper import hale_egerstedt
+    >>> x, mu = solve_convex(hale_egerstedt())
+    >>> mu.round(3)
+    array([0.839, 1.795, 3.399, 1.979])
+    """
+    own, length, prices = in_own_units(problem)
+    x = cp.Variable(problem.n_states)
+    box, values = _box_and_values(own, x)
+    roots = np.sqrt(own.coordinate_weights)
+    cost = 0.5 * cp.sum_squares(cp.multiply(roots, x - own.targets))
+    coupling = [value <= 0.0 for value in values]
+    program = cp.Problem(cp.Minimize(cost), box + coupling)
+    _first_success(solver, lambda name: _run(program, name, "Problem 0"))
+    mu = np.concatenate([np.ravel(one.dual_value) for one in coupling])
+    return length * np.asarray(x.value, dtype=np.float64), prices * mu
 
 
 def _without_multiples(problem: Problem) -> tuple[Problem, FloatArray]:
@@ -127,49 +244,6 @@ def _without_multiples(problem: Problem) -> tuple[Problem, FloatArray]:
     return few, ratios / (ratios**2).sum(axis=0)
 
 
-def _certified(
-    problem: Problem, x: FloatArray, mu: FloatArray, alpha: float, tolerance: float
-) -> tuple[FloatArray, FloatArray, int, float, BoolArray]:
-    """Polish and certify: states, multipliers, steps, error bound, held coordinates."""
-    x, mu, iterations = polish(problem, x, mu, alpha, tolerance)
-    bound, _, at_bound = certify(problem, x, mu, alpha)
-    return x, mu, iterations, bound, at_bound
-
-
-def _finish(
-    problem: Problem,
-    alpha: float,
-    x: FloatArray,
-    mu: FloatArray,
-    iterations: int,
-    bound: float,
-    at_bound: BoolArray,
-) -> SaddlePoint:
-    """Gather the result."""
-    active = mu > 0.0
-    in_x, in_mu = forces(problem, x, mu, alpha)
-    licq = smallest_singular_value(jacobian(problem, x)[active][:, ~at_bound])
-    step = x - np.clip(x - in_x, problem.lower, problem.upper)
-    for one in (x, mu, active, at_bound):
-        one.flags.writeable = False
-    return SaddlePoint(
-        x=x,
-        multipliers=mu,
-        alpha=alpha,
-        objective=float(objective(problem, x)),
-        active=active,
-        at_bound=at_bound,
-        stationarity=float(np.abs(step).max()),
-        feasibility=float(max(0.0, in_mu.max())),
-        complementarity=float(np.abs(mu * in_mu).max()),
-        residual=residual(problem, x, mu, alpha=alpha),
-        bound=bound,
-        licq=licq,
-        iterations=iterations,
-        converged=True,
-    )
-
-
 def saddle_point(
     problem: Problem, *, solver: str | None = None, tolerance: float = 1e-12
 ) -> SaddlePoint:
@@ -181,16 +255,11 @@ def saddle_point(
         The instance, in any units; Assumption 2 is checked first.
     solver : {"CLARABEL", "SCS"}, optional
         Convex solver that supplies the start; by default the first, and the second
-        where that fails.
+        where that does not lead to a certified point.
     tolerance : float
         Largest residual accepted after polishing, in the problem's own units,
         greater than zero; or the rounding error of the residual itself (bounded, and
         part of the error bound) where that is larger.
-
-    Returns
-    -------
-    SaddlePoint
-        With a proven bound on its error (see `dplib.truthful.kkt`).
 
     Raises
     ------
@@ -202,93 +271,33 @@ def saddle_point(
 
     Examples
     --------
-    >>> from dplib.truthful.problem import hale_egerstedt
+    >>> from dplib.truthful.paper import hale_egerstedt
     >>> point = saddle_point(hale_egerstedt())
     >>> round(point.objective, 10), point.multipliers.round(8)
     (311.414103605, array([0.83932255, 1.79489244, 3.39858204, 1.97909554]))
     >>> point.residual < 1e-12, point.bound < 1e-11
     (True, True)
     """
-    where = "saddle_point"
-    check.instance("problem", problem, where, Problem)
-    tolerance = check.positive("tolerance", tolerance, where)
-    if solver is not None:
-        check.member("solver", solver, where, SOLVERS)
     find_slater_point(problem)
     few, shares = _without_multiples(problem)
     own, length, prices = in_own_units(few)
 
-    def solve(name: str) -> tuple[FloatArray, FloatArray, int, float, BoolArray]:
+    def solve(name: str) -> tuple[FloatArray, FloatArray, float, NDArray[np.bool_]]:
         x, mu = solve_convex(own, solver=name)
-        return _certified(own, x, np.maximum(mu, 0.0), 0.0, tolerance)
+        x, mu, _ = polish(own, x, np.maximum(mu, 0.0), 0.0, tolerance)
+        bound, _, at_bound = certify(own, x, mu, 0.0)
+        return x, mu, bound, at_bound
 
-    x, mu, iterations, bound, at_bound = first_success(solver, solve)
+    x, mu, bound, at_bound = _first_success(solver, solve)
     shares = shares * prices
-    bound *= max(length, float(np.linalg.norm(shares, axis=0).max()))
-    return _finish(problem, 0.0, length * x, shares @ mu, iterations, bound, at_bound)
-
-
-def regularised_saddle_point(
-    problem: Problem,
-    alpha: float,
-    *,
-    start: SaddlePoint | None = None,
-    tolerance: float = 1e-12,
-) -> SaddlePoint:
-    """Return the saddle point of L_alpha, which Update (2) tracks at one step.
-
-    The multipliers range over ``mu >= 0``: if they come out inside the ball M of
-    Lemma 1, they are those over M too. No Slater point is needed.
-
-    Parameters
-    ----------
-    problem : Problem
-        The instance.
-    alpha : float
-        Weight of the Tikhonov terms, greater than zero.
-    start : SaddlePoint, optional
-        Where Newton's method starts, for example at a near-by `alpha`. Without
-        it, or if it does not lead there, what a convex solver finds.
-    tolerance : float
-        Largest residual accepted, greater than zero.
-
-    Returns
-    -------
-    SaddlePoint
-        Unique for every alpha > 0; as alpha decreases to 0 it tends to the
-        saddle point of least norm.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is out of range.
-    RuntimeError
-        If the solver's status is not 'optimal', Newton's method does not reach
-        the tolerance, or the result cannot be certified.
-
-    Examples
-    --------
-    >>> from dplib.truthful.problem import hale_egerstedt
-    >>> problem = hale_egerstedt()
-    >>> exact = saddle_point(problem)
-    >>> near = regularised_saddle_point(problem, 0.5 * 250_000 ** (-1 / 3))
-    >>> float(np.linalg.norm(near.x - exact.x).round(5))
-    0.06998
-    >>> float(np.linalg.norm(near.multipliers - exact.multipliers).round(5))
-    0.02259
-    """
-    where = "regularised_saddle_point"
-    check.instance("problem", problem, where, Problem)
-    alpha = check.positive("alpha", alpha, where)
-    tolerance = check.positive("tolerance", tolerance, where)
-    if start is not None:
-        check.instance("start", start, where, SaddlePoint)
-        mu = np.maximum(start.multipliers, 0.0)
-        try:
-            found = _certified(problem, start.x, mu, alpha, tolerance)
-            return _finish(problem, alpha, *found)
-        except RuntimeError:
-            pass  # the start is too far off for Newton's method: do without it
-    x, mu = solve_convex(problem, alpha=alpha)
-    found = _certified(problem, x, np.maximum(mu, 0.0), alpha, tolerance)
-    return _finish(problem, alpha, *found)
+    x, mu = length * x, shares @ mu
+    for array in (x, mu):
+        array.flags.writeable = False
+    return SaddlePoint(
+        x=x,
+        multipliers=mu,
+        objective=float(objective(problem, x)),
+        residual=residual(problem, x, mu),
+        bound=bound * max(length, float(np.linalg.norm(shares, axis=0).max())),
+        licq=smallest_singular_value(jacobian(problem, x)[mu > 0.0][:, ~at_bound]),
+    )

@@ -9,7 +9,6 @@ nothing, and the protocol's own switch is set to offline.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -19,7 +18,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -60,21 +58,13 @@ class Browser:
         self.reading, theirs_out = os.pipe()
         ends = (theirs_in, theirs_out)
         options = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--no-default-browser-check",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--hide-scrollbars",
+            *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
+            *("--disable-dev-shm-usage", "--no-first-run", "--disable-sync"),
+            *("--no-default-browser-check", "--disable-background-networking"),
+            *("--disable-component-update", "--hide-scrollbars"),
             "--host-resolver-rules=MAP * ~NOTFOUND",
             f"--user-data-dir={self.profile}",
-            "--remote-debugging-pipe",
-            "about:blank",
+            *("--remote-debugging-pipe", "about:blank"),
         ]
         self.process = subprocess.Popen(
             [sys.executable, "-c", START, *map(str, ends), self.binary, *options],
@@ -89,7 +79,7 @@ class Browser:
         try:
             self._attach()
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
@@ -97,25 +87,14 @@ class Browser:
         """Take hold of the open page, and cut off the network."""
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(item["targetId"] for item in targets if item["type"] == "page")
-        self.session = self.call("Target.attachToTarget", targetId=page, flatten=True)[
-            "sessionId"
-        ]
+        taken = self.call("Target.attachToTarget", targetId=page, flatten=True)
+        self.session = taken["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.call(
-            "Network.emulateNetworkConditions",
-            offline=True,
-            latency=0,
-            downloadThroughput=-1,
-            uploadThroughput=-1,
-        )
+        nothing = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.call("Network.emulateNetworkConditions", offline=True, **nothing)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.session = ""
         with contextlib.suppress(OSError, RuntimeError):
             self.call("Browser.close")
@@ -151,9 +130,8 @@ class Browser:
 
     def _receive(self, deadline: float) -> dict[str, Any]:
         while b"\0" not in self.buffer:
-            ready, _, _ = select.select(
-                [self.reading], [], [], max(0.0, deadline - time.monotonic())
-            )
+            left = max(0.0, deadline - time.monotonic())
+            ready, _, _ = select.select([self.reading], [], [], left)
             part = os.read(self.reading, 1 << 16) if ready else b""
             if not part:
                 raise RuntimeError("the browser does not answer")
@@ -184,20 +162,13 @@ class Browser:
 
     def resize(self, width: int, height: int = 900) -> None:
         """Give the page another width, as a phone would."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        size = {"width": width, "height": height, "deviceScaleFactor": 1}
+        self.call("Emulation.setDeviceMetricsOverride", **size, mobile=False)
 
     def colours(self, scheme: str) -> None:
         """Ask for ``light`` or ``dark``, as the operating system would."""
-        self.call(
-            "Emulation.setEmulatedMedia",
-            features=[{"name": "prefers-color-scheme", "value": scheme}],
-        )
+        wanted = {"name": "prefers-color-scheme", "value": scheme}
+        self.call("Emulation.setEmulatedMedia", features=[wanted])
 
     def open(self, address: str) -> list[str]:
         """Open a page and return what it complained about while it loaded."""
@@ -241,8 +212,3 @@ class Browser:
             for event in self.events
             if event.get("method") == "Network.requestWillBeSent"
         ]
-
-    def screenshot(self, path: Path, *, full: bool = False) -> None:
-        """Write what the page looks like, for a person to see."""
-        answer = self.call("Page.captureScreenshot", captureBeyondViewport=full)
-        path.write_bytes(base64.b64decode(answer["data"]))

@@ -40,7 +40,7 @@ HOSTILE = {
 }
 
 REFRESH = """
-import nbformat; from pathlib import Path; from dplib import notebooks
+import nbformat; from pathlib import Path; from dplib.book import notebooks
 book = nbformat.read("tiny.ipynb", 4)
 notebooks.execute(book, Path())
 """
@@ -130,9 +130,7 @@ def nobody() -> list[str]:
 
 @pytest.mark.slow
 def test_a_read_only_copy_without_a_home_folder(read_only: Path) -> None:
-    code = (
-        "import dplib.mdp.kernel, dplib.truthful.kernel, dplib.rewards._flight_loop\n"
-    )
+    code = "import dplib.mdp.kernel, dplib.truthful.kernel, dplib.rewards.flight\n"
     code += f"from dplib.compiled import CACHE\nassert not CACHE\n{REFRESH}{COMPARE}"
     kept = ("PATH", "TMPDIR", "LANG")
     environment = {name: os.environ[name] for name in kept if name in os.environ}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+import tiny_book
 from jupyter_server.services.contents.filemanager import FileContentsManager
 from jupytext.cli import jupytext as jupytext_command
 from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
@@ -23,35 +25,11 @@ from dplib.book.notebooks import NotebookError
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "truthful/01_tiny"
-
-LEDGER = """\
-paper: {key: nobody2020, title: A tiny paper, authors: N. Body}
-claims:
-- {id: truthful.half, where: Theorem 1, kind: number, level: headline, says: one half,
-   printed: "0.50", at: {n: 2}, verdict: reproduced, evidence: exact,
-   notebook: truthful/01_tiny}
-- {id: truthful.later, where: Theorem 2, kind: theorem, level: headline, says: more,
-   verdict: open, notebook: null}
-"""
-
-HEADER = """\
----
-jupytext:
-  formats: ipynb,md:myst
-  notebook_metadata_filter: -jupytext.text_representation.jupytext_version
-  text_representation:
-    extension: .md
-    format_name: myst
-    format_version: 0.13
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-"""
+MD, IPYNB = f"notebooks/{NAME}.md", f"notebooks/{NAME}.ipynb"
+STATUS = "book/status.json"
 
 SOURCE = f"""\
-{HEADER}
+{tiny_book.HEADER}
 # Tiny
 
 ```{{code-cell}} ipython3
@@ -63,7 +41,6 @@ n = 2  # how many
 ```{{code-cell}} ipython3
 import os
 import sys
-import threading
 
 from dplib.book import claims
 
@@ -85,21 +62,8 @@ book.table()
 """
 
 
-def write_book(root: Path, **pages: str) -> Path:
-    """Write a book of one chapter, and return its notebooks' folder."""
-    folder = root / "notebooks" / "truthful"
-    folder.mkdir(parents=True)
-    (root / "book" / "claims").mkdir(parents=True)
-    (root / "book" / "claims" / "truthful.yml").write_text(LEDGER, encoding="utf-8")
-    (root / "_toc.yml").write_text("format: jb-book\nroot: book/intro\n")
-    (folder / "index.md").write_text("# A chapter\n")
-    for name, text in pages.items():
-        (folder / f"{name.lstrip('_')}.md").write_text(text, encoding="utf-8")
-    return folder
-
-
 def cell(code: str) -> str:
-    return f"{HEADER}\n```{{code-cell}} ipython3\n{code}\n```\n"
+    return f"{tiny_book.HEADER}\n```{{code-cell}} ipython3\n{code}\n```\n"
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -111,112 +75,102 @@ def files(root: Path) -> dict[str, bytes]:
     }
 
 
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("JUPYTER_DATA_DIR", os.devnull)  # nobody's signatures
-    write_book(tmp_path, _01_tiny=SOURCE)
+    tiny_book.write(tmp_path, SOURCE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
+Kernel = Callable[[Any], None]
+
+
 @pytest.fixture
-def no_kernel(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace the kernel: every code cell prints its number."""
-    ran: list[str] = []
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Callable[[Kernel], None]:
+    """Replace the kernel: every code cell prints its number, then something is done."""
 
-    def execute(notebook: Any, folder: Path, **_: Any) -> float:
-        ran.append(folder.name)
-        code = [c for c in notebook.cells if c.cell_type == "code"]
-        for number, item in enumerate(code, start=1):
-            item.execution_count = number
-            text = f"{number}\n"
-            item.outputs = [nbformat.v4.new_output("stream", text=text)]
-        return 1.26
+    def use(then: Kernel) -> None:
+        def execute(notebook: Any, _: Path) -> float:
+            code = [c for c in notebook.cells if c.cell_type == "code"]
+            for number, item in enumerate(code, start=1):
+                item.execution_count = number
+                item.outputs = [nbformat.v4.new_output("stream", text=f"{number}\n")]
+            then(notebook)
+            return 1.26
 
-    monkeypatch.setattr(notebooks, "execute", execute)
-    return ran
+        monkeypatch.setattr(notebooks, "execute", execute)
+
+    use(lambda _: None)
+    return use
 
 
 # -- a tiny book, refreshed for real (one kernel start is about two seconds) ---
 
 
-@dataclass(frozen=True)
-class Refreshed:
-    root: Path
-    changed: tuple[list[str], list[str]]
-    after: tuple[dict[str, bytes], dict[str, bytes]]
-
-
 @pytest.fixture(scope="module")
-def refreshed(tmp_path_factory: pytest.TempPathFactory) -> Refreshed:
+def refreshed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Refresh twice; return the files that it left."""
     root = tmp_path_factory.mktemp("book")
-    write_book(root, _01_tiny=SOURCE)
+    tiny_book.write(root, SOURCE)
+    # What the kernel must not take over from whoever starts it.
+    ours = {"PYTHONHASHSEED": "17", "OMP_NUM_THREADS": "2"}
     with pytest.MonkeyPatch.context() as patch:
-        # What the kernel must not take over from whoever starts it.
-        patch.setenv("PYTHONHASHSEED", "17")
-        patch.setenv("OMP_NUM_THREADS", "2")
+        for name, value in ours.items():
+            patch.setenv(name, value)
         patch.delenv("NUMBA_NUM_THREADS", raising=False)
-        changed, after = [], []
-        for _ in range(2):
-            changed.append(notebooks.refresh(root))
-            after.append(files(root))
-        assert os.environ["PYTHONHASHSEED"] == "17"
-        assert os.environ["OMP_NUM_THREADS"] == "2"
+        before = files(root)
+        assert notebooks.refresh(root) == [IPYNB, STATUS]
+        after = files(root)
+        # ... and nothing else: no part of a file, no checkpoint, no other form.
+        assert after.keys() - before.keys() == {IPYNB, STATUS}
+        assert before.items() <= after.items()
+        assert notebooks.refresh(root) == []
+        assert files(root) == after
+        assert ours.items() <= dict(os.environ).items()
         assert "NUMBA_NUM_THREADS" not in os.environ
-    return Refreshed(root, (changed[0], changed[1]), (after[0], after[1]))
+    return after
 
 
-def stored(book: Refreshed) -> Any:
-    text = book.after[0][f"notebooks/{NAME}.ipynb"].decode()
-    return nbformat.reads(text, as_version=4)
+def test_the_status_has_key_time_and_versions(refreshed, root) -> None:
+    status = json.loads(refreshed[STATUS])
+    (entry,) = status["notebooks"].values()
+    assert entry["key"] == key_of(root)
+    assert 0.1 < entry["cpu_seconds"] < 60.0
+    assert list(status["versions"]) == ["python", *notebooks.VERSIONED]
+    assert re.fullmatch(
+        r"[0-9-]{10} \w+ \w+, \d+ cores", "{date} {machine}".format(**status)
+    )
 
 
-def test_the_first_refresh_writes_the_pair_and_its_status(refreshed) -> None:
-    assert refreshed.changed[0] == [f"notebooks/{NAME}.ipynb", "book/status.json"]
-    # ... and nothing else: no part of a file, no checkpoint.
-    assert set(refreshed.after[0]) == {
-        "_toc.yml",
-        "book/claims/truthful.yml",
-        "book/status.json",
-        "notebooks/truthful/index.md",
-        f"notebooks/{NAME}.md",
-        f"notebooks/{NAME}.ipynb",
-    }
-
-
-def test_the_second_refresh_changes_no_byte(refreshed) -> None:
-    assert refreshed.changed[1] == []
-    assert refreshed.after[1] == refreshed.after[0]
-
-
-def test_the_source_was_canonical_already(refreshed) -> None:
-    assert refreshed.after[0][f"notebooks/{NAME}.md"].decode() == SOURCE
-
-
-def test_the_notebook_ran_once_in_order_with_fixed_ids(refreshed) -> None:
-    notebook = stored(refreshed)
+def test_the_notebook_ran_once_in_order_and_says_nothing_of_when(refreshed) -> None:
+    text = refreshed[IPYNB].decode()
+    notebook = nbformat.reads(text, as_version=4)
     nbformat.validate(notebook)
     code = [c for c in notebook.cells if c.cell_type == "code"]
     assert [c.execution_count for c in code] == [1, 2, 3, 4]
     assert [c.id for c in notebook.cells] == [f"c{i:03d}" for i in range(6)]
     assert code[0].metadata == {"tags": ["parameters"]}
     assert set(notebook.metadata) == {"dplib", "kernelspec", "jupytext"}
-
-
-def test_no_time_no_machine_no_version_in_it(refreshed) -> None:
-    text = refreshed.after[0][f"notebooks/{NAME}.ipynb"].decode()
-    for word in ("iopub", "language_info", 'version":', str(refreshed.root)):
-        assert word not in text
+    assert not [
+        word for word in ("iopub", "language_info", 'version":') if word in text
+    ]
     assert text.endswith("}\n")
-    assert not text.endswith("\n\n")
 
 
 def test_the_kernel_ran_in_its_folder_and_environment(refreshed) -> None:
-    code = [c for c in stored(refreshed).cells if c.cell_type == "code"]
+    notebook = nbformat.reads(refreshed[IPYNB].decode(), as_version=4)
+    code = [c for c in notebook.cells if c.cell_type == "code"]
     streams = {o.name: o.text for o in code[1].outputs}
-    assert streams["stdout"] == "1 0\n"
-    assert streams["stderr"] == "words to the other stream\n"
-    result = code[2].outputs[-1]["data"]["text/plain"]
+    assert streams == {"stdout": "1 0\n", "stderr": "words to the other stream\n"}
+    verdict, result = (output["data"] for output in code[2].outputs)
+    assert verdict[claims.MIME_TYPE]["verdict"] == "reproduced"
     expected = subprocess.run(
         [sys.executable, "-c", "print((hash('text'), 'truthful'))"],
         env={"PYTHONHASHSEED": "0"},
@@ -224,147 +178,117 @@ def test_the_kernel_ran_in_its_folder_and_environment(refreshed) -> None:
         text=True,
         check=True,
     )
-    assert result == expected.stdout.strip()
+    assert result["text/plain"] == expected.stdout.strip()
 
 
-def test_the_verdict_is_stored(refreshed) -> None:
-    found = [
-        output.data[claims.MIME_TYPE]
-        for c in stored(refreshed).cells
-        for output in c.get("outputs", [])
-        if claims.MIME_TYPE in output.get("data", {})
-    ]
-    assert [(item["id"], item["verdict"]) for item in found] == [
-        ("truthful.half", "reproduced")
-    ]
-
-
-def test_the_status_has_time_key_and_versions(refreshed) -> None:
-    status = json.loads(refreshed.after[0]["book/status.json"])
-    entry = status["notebooks"][NAME]
-    source = refreshed.root / "notebooks" / f"{NAME}.md"
-    notebook = notebooks.read_source(source)
-    assert entry["key"] == notebooks.key(notebook, NAME, refreshed.root)
-    assert 0.1 < entry["cpu_seconds"] < 60.0
-    assert status["versions"]["python"].startswith("3.")
-    assert {"numpy", "scipy", "matplotlib"} <= set(status["versions"])
-    assert len(status["date"]) == 10
-    assert status["machine"]
-
-
-def test_a_failing_cell_writes_nothing_and_is_named(tmp_path) -> None:
-    write_book(
-        tmp_path,
-        _01_tiny=cell('x = "all is well"')
-        + "\n```{code-cell} ipython3\n1 / (3 - 3)\n```\n",
-    )
-    pair = tmp_path / "notebooks" / "truthful" / "01_tiny.ipynb"
-    pair.write_text("as it was\n")
-    before = files(tmp_path)
+def test_a_failing_cell_writes_nothing_and_is_named(root) -> None:
+    text = cell('x = "all is well"') + "\n```{code-cell} ipython3\n1 / (3 - 3)\n```\n"
+    (root / MD).write_text(text)
+    (root / IPYNB).write_text("as it was\n")
+    before = files(root)
     with pytest.raises(NotebookError) as caught:
-        notebooks.refresh(tmp_path)
+        notebooks.refresh(root)
     message = str(caught.value)
     assert message.startswith(
         f"{NAME}: a cell failed; neither file of the pair was written.\n"
     )
-    assert "1 / (3 - 3)" in message
-    assert "ZeroDivisionError" in message
-    assert "all is well" not in message
-    assert "\x1b" not in message
-    assert files(tmp_path) == before
-
-
-# -- find ---------------------------------------------------------------------
-
-
-def test_find_all_in_order(tmp_path) -> None:
-    folder = write_book(tmp_path, _10_ten=SOURCE, _02_two=SOURCE, _notes=SOURCE)
-    other = tmp_path / "notebooks" / "planning"
-    other.mkdir()
-    (other / "03_three.md").write_text(SOURCE)
-    (folder / "results").mkdir()
-    (folder / "results" / "01_deep.md").write_text(SOURCE)
-    assert [notebooks.name_of(path) for path in notebooks.find(tmp_path)] == [
-        "planning/03_three",
-        "truthful/02_two",
-        "truthful/10_ten",
-    ]
+    for word, said in (
+        *(("1 / (3 - 3)", True), ("ZeroDivisionError", True)),
+        *(("all is well", False), ("\x1b", False)),
+    ):
+        assert (word in message) == said
+    assert files(root) == before
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        NAME,
-        f"{NAME}.md",
-        f"{NAME}.ipynb",
-        f"notebooks/{NAME}.md",
-        f"./notebooks/{NAME}.ipynb",
-    ],
+    "error", [DeadKernelError("Kernel died"), CellTimeoutError("A cell timed out")]
 )
+def test_a_kernel_that_dies_or_hangs_is_a_failing_cell(root, kernel, error) -> None:
+    def fail(_: Any) -> None:
+        raise error
+
+    kernel(fail)
+    before = files(root)
+    with pytest.raises(NotebookError, match=f"^{NAME}: a cell failed; neither file"):
+        notebooks.refresh(root)
+    assert files(root) == before
+
+
+# -- find, read and write -----------------------------------------------------
+
+
+def test_find_all_in_order(root) -> None:
+    for name in ("truthful/10_ten", "planning/03_three", "truthful/results/01_deep"):
+        path = root / "notebooks" / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(SOURCE)
+    (root / "notebooks" / "truthful" / "index.md").write_text("# A chapter\n")
+    assert [notebooks.name_of(path) for path in notebooks.find(root)] == [
+        *("planning/03_three", "truthful/01_tiny", "truthful/10_ten")
+    ]
+
+
+@pytest.mark.parametrize("name", [NAME, f"{NAME}.md", MD, f"./{IPYNB}"])
 def test_find_by_name_or_path(root, name) -> None:
-    assert notebooks.find(root, [name]) == [root / "notebooks" / f"{NAME}.md"]
+    assert notebooks.find(root, [name]) == [root / MD]
 
 
 @pytest.mark.parametrize(
     "name", ["truthful/02_none", "01_tiny", "rewards/01_tiny", "truthful/index", ""]
 )
 def test_find_refuses_what_is_no_notebook(root, name) -> None:
-    # truthful/index.md is a page; it used to be found.
+    (root / "notebooks" / "truthful" / "index.md").write_text("# A page, no notebook\n")
     with pytest.raises(NotebookError, match=f"There is no notebook '{name}' \\(looked"):
         notebooks.find(root, [NAME, name])
 
 
-# -- read and write -----------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    "text",
+    ("text", "words"),
     [
-        "# A page\n",
-        "",
-        "\n" + SOURCE,
+        ("# A page\n", "is not a notebook"),
+        ("", "is not a notebook"),
+        ("\n" + SOURCE, "is not a notebook"),
         # Other front matter is no jupytext header; it used to be taken for one.
-        "---\ntitle: A page\n---\n\n```{code-cell} ipython3\n1\n```\n",
-        "---\ntitle: A page\n---\n\njupytext: is mentioned\n",
+        ("---\ntitle: A\n---\n\n```{code-cell} ipython3\n1\n```\n", "not a notebook"),
+        ("---\ntitle: A page\n---\n\njupytext: is mentioned\n", "is not a notebook"),
+        ("---\njupytext: {}\n---\n\udcff\n", "cannot be read"),
+        ("---\njupytext: [\n---\n", "cannot be read"),
+        ("---\njupytext: 3\n---\n", "cannot be read"),
+        ("---\njupytext: {}\n---\n```{code-cell}\n:tags: [\n\n1\n```\n", "cannot be"),
+        ("---\njupytext: {}\nmyst: {a: b}\n---\n", "the header has 'myst', which"),
+        (f"{SOURCE}\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> b\n", "of a merge conflict"),
     ],
 )
-def test_read_source_refuses_what_has_no_header(tmp_path, text) -> None:
-    path = tmp_path / "01_page.md"
-    path.write_text(text)
-    with pytest.raises(NotebookError, match=r"^01_page\.md is not a notebook: it must"):
-        notebooks.read_source(path)
+def test_what_cannot_be_a_source_is_one_sentence(root, capsys, text, words) -> None:
+    (root / MD).write_bytes(text.encode("utf-8", "surrogateescape"))
+    for command in ("refresh", "changed"):
+        assert notebooks.main([command]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("01_tiny.md")
+        assert words in said
+        assert said.count("\n") == 1
 
 
-def test_source_text_is_idempotent_and_drops_the_version(tmp_path) -> None:
-    path = tmp_path / "01_tiny.md"
-    path.write_text(
-        SOURCE.replace(
-            "    format_version: 0.13\n",
-            "    format_version: 0.13\n    jupytext_version: 1.16.0\n",
-        )
-        + "\n\n\n"
-    )
-    text = notebooks.source_text(notebooks.read_source(path))
-    assert text == SOURCE
-    path.write_text(text)
-    assert notebooks.source_text(notebooks.read_source(path)) == text
+def test_source_text_is_idempotent_and_drops_the_version(root) -> None:
+    number = "    format_version: 0.13\n"
+    edit(root / MD, number, f"{number}    jupytext_version: 1.16.0\n")
+    with (root / MD).open("a") as file:
+        file.write("\n\n\n")
+    assert notebooks.source_text(notebooks.read_source(root / MD)) == SOURCE
 
 
-def test_what_differs_between_runs_is_not_written(tmp_path) -> None:
-    path = tmp_path / "01_tiny.md"
-    path.write_text(SOURCE)
+def test_what_differs_between_runs_is_not_written(root) -> None:
     texts = []
     for run in (1, 2):
-        notebook = notebooks.read_source(path)
+        notebook = notebooks.read_source(root / MD)
         notebook.metadata["language_info"] = {"version": f"3.{run}"}
         notebook.metadata["widgets"] = {"state": run}
         for number, item in enumerate(notebook.cells):
             item.id = f"random{run}{number}"
         item = notebook.cells[1]
         item.metadata["execution"] = {"iopub.status.busy": f"2020-01-0{run}"}
-        output = nbformat.v4.new_output(
-            "execute_result", {"text/plain": "2"}, execution_count=1
-        )
+        data = {"application/json": {"b": 1.0, "a": 2.5}}
+        output = nbformat.v4.new_output("execute_result", data, execution_count=1)
         output.metadata = {"time": run}
         output["transient"] = {"display_id": run}
         item.outputs = [output]
@@ -372,124 +296,81 @@ def test_what_differs_between_runs_is_not_written(tmp_path) -> None:
         texts.append(notebooks.verified_text(notebook))
         assert nbformat.writes(notebook) == before  # the argument is not changed
     assert texts[0] == texts[1]
-    assert '"text/plain": "2"' in texts[0].replace('[\n       "2"\n      ]', '"2"')
+    assert '{"a":2.5,"b":1}' in "".join(texts[0].split())  # as a browser has it
 
 
 # -- refresh, without a kernel ------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.usefixtures("kernel")
 class TestStatus:
     def status(self, root: Path) -> Any:
-        return json.loads((root / "book" / "status.json").read_text())
+        return json.loads((root / STATUS).read_text())
 
-    def change(self, root: Path, **values: Any) -> Any:
-        path = root / "book" / "status.json"
-        status = self.status(root) | values
-        path.write_text(json.dumps(status, indent=1) + "\n")
-        return status
+    def change(self, root: Path, **values: Any) -> None:
+        text = json.dumps(self.status(root) | values, indent=1) + "\n"
+        (root / STATUS).write_text(text)
 
     def test_an_old_time_and_date_stay_while_the_key_does(self, root) -> None:
         notebooks.refresh(root)
-        old = self.status(root)
-        old["notebooks"][NAME]["cpu_seconds"] = 99.0
-        self.change(root, date="2000-01-01", notebooks=old["notebooks"])
+        old = self.status(root)["notebooks"]
+        old[NAME]["cpu_seconds"] = 99.0
+        self.change(root, date="2000-01-01", notebooks=old)
         assert notebooks.refresh(root) == []
-        assert self.status(root)["notebooks"][NAME]["cpu_seconds"] == 99.0
+        edit(root / MD, "# Tiny", "# Small")  # words alone
+        assert notebooks.refresh(root) == [IPYNB]
+        edit(root / MD, "n = 2", "n = 3")
+        assert notebooks.refresh(root) == [IPYNB, STATUS]
+        assert self.status(root)["notebooks"][NAME]["cpu_seconds"] == 1.3
         assert self.status(root)["date"] == "2000-01-01"
-
-    def test_a_new_key_brings_a_new_time_and_no_new_date(self, root) -> None:
-        notebooks.refresh(root)
-        self.change(root, date="2000-01-01")
-        source = root / "notebooks" / f"{NAME}.md"
-        source.write_text(SOURCE.replace("n = 2", "n = 3"))
-        before = self.status(root)["notebooks"][NAME]["key"]
-        assert "book/status.json" in notebooks.refresh(root)
-        entry = self.status(root)["notebooks"][NAME]
-        assert entry["key"] != before
-        assert entry["cpu_seconds"] == 1.3
-        assert self.status(root)["date"] == "2000-01-01"
-
-    def test_words_alone_bring_none(self, root) -> None:
-        notebooks.refresh(root)
-        source = root / "notebooks" / f"{NAME}.md"
-        source.write_text(SOURCE.replace("# Tiny", "# Small"))
-        assert notebooks.refresh(root) == [f"notebooks/{NAME}.ipynb"]
 
     def test_status_notes_everything_anew(self, root) -> None:
         notebooks.refresh(root)
         old = self.status(root)
         self.change(root, date="2000-01-01", versions={"python": "2.7"}, machine="?")
-        assert notebooks.refresh(root, status=True) == ["book/status.json"]
+        assert notebooks.refresh(root, status=True) == [STATUS]
         assert self.status(root) == old
 
     def test_notebooks_that_are_gone_are_forgotten_others_kept(self, root) -> None:
-        other = root / "notebooks" / "truthful" / "02_other.md"
-        other.write_text(cell("1"))
-        notebooks.refresh(root)
-        status = self.status(root)
-        assert list(status["notebooks"]) == [NAME, "truthful/02_other"]
-        status["notebooks"]["truthful/00_gone"] = {"key": "0", "cpu_seconds": 1.0}
-        self.change(root, notebooks=status["notebooks"])
+        other = "truthful/02_other"
+        (root / "notebooks" / f"{other}.md").write_text(cell("1"))
+        assert notebooks.refresh(root, [other]) == [f"notebooks/{other}.ipynb", STATUS]
+        entries = self.status(root)["notebooks"]
+        assert list(entries) == [other]
+        entries["truthful/00_gone"] = {"key": "0", "cpu_seconds": 1.0}
+        self.change(root, notebooks=entries)
         notebooks.refresh(root, [NAME])
-        assert list(self.status(root)["notebooks"]) == [NAME, "truthful/02_other"]
-
-
-def test_refresh_one_by_name(root, no_kernel) -> None:
-    (root / "notebooks" / "truthful" / "02_other.md").write_text(cell("1"))
-    assert notebooks.refresh(root, ["truthful/02_other"]) == [
-        "notebooks/truthful/02_other.ipynb",
-        "book/status.json",
-    ]
-    assert no_kernel == ["truthful"]
+        assert list(self.status(root)["notebooks"]) == [NAME, other]
 
 
 @pytest.mark.parametrize(
-    "error", [DeadKernelError("Kernel died"), CellTimeoutError("A cell timed out")]
+    ("path", "old"),
+    [
+        (MD, "# Tiny"),
+        ("book/claims/truthful.yml", "one half"),
+        ("dplib/book.py", "= 1"),
+    ],
 )
-def test_a_kernel_that_dies_or_hangs_is_a_failing_cell(
-    root, monkeypatch, error
-) -> None:
-    # Used to come out as nbclient's own errors, past `main`, as a traceback.
-    def execute(*_: Any) -> float:
-        raise error
-
-    monkeypatch.setattr(notebooks, "execute", execute)
-    before = files(root)
-    with pytest.raises(NotebookError, match=f"^{NAME}: a cell failed; neither file"):
+def test_an_edit_during_the_run_is_not_overwritten(root, kernel, path, old) -> None:
+    # The text as read before the run used to be written over the edit, and a page of
+    # the code of before to be taken for one of the code of after.
+    (root / "dplib").mkdir()
+    (root / "dplib" / "book.py").write_text("one = 1\n")
+    kernel(lambda _: edit(root / path, old, f"{old}0"))
+    with pytest.raises(NotebookError, match="was edited while it ran; neither"):
         notebooks.refresh(root)
-    assert files(root) == before
+    assert f"{old}0" in (root / path).read_text()
+    assert not (root / IPYNB).exists()
 
 
-def test_an_edit_during_the_run_is_not_overwritten(root, monkeypatch) -> None:
-    # The text as read before the run used to be written over the edit.
-    source = root / "notebooks" / f"{NAME}.md"
-    edited = SOURCE.replace("# Tiny", "# Tiny, and better")
-
-    def execute(*_: Any) -> float:
-        source.write_text(edited)
-        return 1.0
-
-    monkeypatch.setattr(notebooks, "execute", execute)
-    with pytest.raises(NotebookError, match="the pair was edited while it ran"):
-        notebooks.refresh(root)
-    assert source.read_text() == edited
-    assert not source.with_suffix(".ipynb").exists()
-
-
-EDITED = SOURCE.replace("n = 2", "n = 3")
-
-
-@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_an_edit_of_the_ipynb_alone_is_not_overwritten(root, elsewhere) -> None:
     # Refresh used to write the cells of the .md over it, without a word.
     notebooks.refresh(root)
-    source = root / "notebooks" / f"{NAME}.md"
-    stored = source.with_suffix(".ipynb")
-    stored.write_text(stored.read_text().replace("n = 2", "n = 3"))
+    edit(root / IPYNB, "n = 2", "n = 3")
     if elsewhere:  # both files have edits
-        source.write_text(SOURCE.replace("# Tiny", "# Small"))
+        edit(root / MD, "# Tiny", "# Small")
     before = files(root)
     with pytest.raises(NotebookError, match=r"the \.md lacks the edit") as caught:
         notebooks.refresh(root)
@@ -497,176 +378,116 @@ def test_an_edit_of_the_ipynb_alone_is_not_overwritten(root, elsewhere) -> None:
     assert f"make refresh NB={NAME} DISCARD=1" in str(caught.value)
     assert files(root) == before
     notebooks.refresh(root, discard=True)
-    assert "n = 2" in stored.read_text()
+    assert "n = 2" in (root / IPYNB).read_text()
 
 
-@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("both", [False, True])
 def test_an_edit_of_the_md_is_taken(root, both) -> None:
     notebooks.refresh(root)
-    source = root / "notebooks" / f"{NAME}.md"
-    stored = source.with_suffix(".ipynb")
-    source.write_text(EDITED)
-    if both:  # as a save in JupyterLab
-        stored.write_text(stored.read_text().replace("n = 2", "n = 3"))
+    for path in (MD, IPYNB) if both else (MD,):  # both: as a save in JupyterLab
+        edit(root / path, "n = 2", "n = 3")
     notebooks.refresh(root)
-    assert source.read_text() == EDITED
-    assert "n = 3" in stored.read_text()
+    assert (root / MD).read_text() == SOURCE.replace("n = 2", "n = 3")
+    assert "n = 3" in (root / IPYNB).read_text()
 
 
-@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.usefixtures("kernel")
 def test_what_the_md_cannot_hold_is_no_edit(root) -> None:
     # A save that folds a long output used to be refused for ever.
     notebooks.refresh(root)
-    stored = root / "notebooks" / f"{NAME}.ipynb"
-    notebook = nbformat.read(stored, as_version=4)
+    notebook = nbformat.read(root / IPYNB, as_version=4)
     notebook.cells[1].metadata["scrolled"] = True
     notebook.cells[0].source += "\n"
-    nbformat.write(notebook, stored)
+    nbformat.write(notebook, root / IPYNB)
     notebooks.refresh(root)
     notebook.cells[0]["attachments"] = {"a.png": {"image/png": ""}}
-    nbformat.write(notebook, stored)
+    nbformat.write(notebook, root / IPYNB)
     with pytest.raises(NotebookError, match="was edited"):
         notebooks.refresh(root)
 
 
-def test_an_edit_while_another_notebook_runs_is_not_overwritten(
-    root, monkeypatch
-) -> None:
-    # Edits used to be looked for once, before the first notebook ran.
-    monkeypatch.setattr(notebooks, "execute", lambda *_: 1.0)
+def test_an_edit_while_another_notebook_runs_is_not_overwritten(root, kernel) -> None:
     other = root / "notebooks" / "truthful" / "02_tiny.md"
     other.write_text(SOURCE)
     notebooks.refresh(root)
     stored = other.with_suffix(".ipynb")
-
-    def execute(*_: Any) -> float:
-        stored.write_text(stored.read_text().replace("n = 2", "n = 3"))
-        return 1.0
-
-    monkeypatch.setattr(notebooks, "execute", execute)
+    kernel(lambda _: edit(stored, "n = 2", "n = 3"))
     with pytest.raises(NotebookError, match=r"02_tiny: the \.ipynb was edited"):
         notebooks.refresh(root)
     assert "n = 3" in stored.read_text()
 
 
-@pytest.mark.usefixtures("no_kernel")
-def test_equal_cells_keep_their_own_outputs(root, monkeypatch) -> None:
+def printing(*texts: str) -> Kernel:
+    """Return a kernel in which the last cells print texts."""
+
+    def then(notebook: Any) -> None:
+        for item, text in zip(notebook.cells[-len(texts) :], texts, strict=True):
+            item.outputs = [nbformat.v4.new_output("stream", text=text)]
+
+    return then
+
+
+def test_another_processor_rewrites_nothing(root, kernel) -> None:
+    for value, stored in (
+        *(("0.125", "0.125"), ("0.126", "0.125"), ("0.128", "0.128")),
+        ("0.127", "0.128"),
+    ):
+        kernel(printing(f"{value} m\n"))
+        notebooks.refresh(root)
+        assert f"{stored} m\\n" in (root / IPYNB).read_text()
+    edit(root / MD, "n = 2", "n = 3")  # other code does
+    notebooks.refresh(root)
+    assert "0.127 m" in (root / IPYNB).read_text()
+
+
+def test_equal_cells_keep_their_own_outputs(root, kernel) -> None:
     # They used to get those of the last cell with the same source.
     twice = "\n\n```{code-cell} ipython3\nprint(n)\n```\n"
-    (root / "notebooks" / f"{NAME}.md").write_text(SOURCE.rstrip() + 2 * twice)
-    texts = ["0.25\n", "0.26\n"]
-
-    def execute(notebook: Any, *_: Any) -> float:
-        cells = [cell for cell in notebook.cells if cell.source == "print(n)"]
-        for cell, text in zip(cells, texts, strict=True):
-            cell.outputs = [nbformat.v4.new_output("stream", text=text)]
-        return 1.0
-
-    monkeypatch.setattr(notebooks, "execute", execute)
+    (root / MD).write_text(SOURCE.rstrip() + 2 * twice)
+    kernel(printing("0.25\n", "0.26\n"))
     notebooks.refresh(root)
     before = files(root)
     notebooks.refresh(root)
     assert files(root) == before
+    edit(root / MD, "A formula", "Words\n\n+++\n\nA formula")  # a cell more, of words
+    kernel(printing("0.26\n", "0.27\n"))
+    notebooks.refresh(root)
+    assert '"0.25\\n"' in (root / IPYNB).read_text()
 
 
-@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}\n", "", "[]", "{}"])
+@pytest.mark.parametrize("text", ["<<<<<<< HEAD\n{}\n", "", "{}"])
 def test_a_broken_ipynb_is_refreshed(root, known, text) -> None:
     # Conflict marks used to end in a traceback where only outputs differed.
-    stored = root / "notebooks" / f"{NAME}.ipynb"
     if known:
         notebooks.refresh(root)
-    stored.write_text(text)
+    (root / IPYNB).write_text(text)
     notebooks.trust(root)
     notebooks.refresh(root)
-    assert json.loads(stored.read_text())["cells"]
-
-
-def test_conflict_marks_in_the_md_are_refused(tmp_path) -> None:
-    path = tmp_path / "01_tiny.md"
-    path.write_text(f"{SOURCE}\n<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other\n")
-    with pytest.raises(NotebookError, match="marks of a merge conflict"):
-        notebooks.read_source(path)
-
-
-@pytest.mark.usefixtures("no_kernel")
-def test_a_broken_ledger_writes_nothing(root) -> None:
-    # The key, which reads the ledger, used to be made after the pair was written.
-    path = root / "book" / "claims" / "truthful.yml"
-    path.write_text(LEDGER.replace("kind: number", "kind: lemma"))
-    before = files(root)
-    with pytest.raises(ledger.LedgerError, match="'kind' must be one of"):
-        notebooks.refresh(root)
-    assert files(root) == before
-
-
-EMPTY = '{"date": null, "machine": null, '
+    assert json.loads((root / IPYNB).read_text())["cells"]
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("path", "text", "words"),
     [
-        *("{", "[]", "{}", '{"versions": {}}', "[" * 100_000),
-        EMPTY + '"versions": {}, "notebooks": []}',
-        EMPTY + '"versions": [], "notebooks": {}}',
-        EMPTY + '"versions": {}, "notebooks": {"truthful/01_tiny": 3}}',
+        ("book/claims/truthful.yml", "claims: [", r"truthful\.yml"),
+        (STATUS, "{", r"book/status\.json is broken"),
+        (STATUS, "3", r"book/status\.json is broken"),
     ],
 )
-def test_refresh_with_a_broken_status_writes_nothing(root, text) -> None:
-    (root / "book" / "status.json").write_text(text)
+def test_a_broken_ledger_or_status_writes_nothing(
+    root, kernel, capsys, path, text, words
+) -> None:
+    kernel(lambda _: pytest.fail("it must not run"))
+    (root / path).write_text(text)
     before = files(root)
-    with pytest.raises(NotebookError, match=r"book/status\.json is broken"):
+    with pytest.raises((NotebookError, ledger.LedgerError), match=words):
         notebooks.refresh(root)
+    assert notebooks.main(["current"]) == 1
+    assert capsys.readouterr().err
     assert files(root) == before
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"---\njupytext: [\n---\n",
-        b"---\njupytext: {}\n---\n\xff\n",
-        b"---\njupytext: {}\n---\n```{code-cell}\n---\na: [\n---\n1\n```\n",
-        b"---\njupytext: {}\n---\n```{code-cell}\n:tags: [\n\n1\n```\n",
-        b"---\njupytext: 3\n---\n",
-        b"---\njupytext: {}\nmyst: {html_meta: {a: b}}\n---\n",
-        b"---\njupytext: {}\n---\n".replace(b"\n", b"\r\n"),
-    ],
-)
-def test_main_says_one_sentence(root, capsys, body) -> None:
-    notebooks.find(root)[0].write_bytes(body)
-    for command in (["refresh"], ["changed"], ["verified"]):
-        assert notebooks.main(command) == 1
-        said = capsys.readouterr().err
-        assert said.startswith("01_tiny.md")
-        assert said.count("\n") == 1
-
-
-def test_main_says_that_the_note_of_what_was_verified_is_broken(root, capsys) -> None:
-    (root / ".cache").mkdir()
-    (root / ".cache" / "verified.json").write_text("{")
-    for command in ("changed", "verified"):
-        assert notebooks.main([command]) == 1
-        said = capsys.readouterr().err
-        assert said.startswith(".cache/verified.json is broken")
-        assert said.count("\n") == 1
-
-
-def test_main_says_that_nothing_can_be_written(root, capsys) -> None:
-    # A read-only tree, for which a test that may be run by root has no better.
-    (root / ".cache").write_text("a file where a folder must be")
-    assert notebooks.main(["verified"]) == 1
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_main_says_that_there_is_no_book(monkeypatch, capsys) -> None:
-    def nowhere() -> Path:
-        raise FileNotFoundError("No folder 'book/claims'.")
-
-    monkeypatch.setattr(ledger, "book_root", nowhere)
-    assert notebooks.main(["changed"]) == 1
-    assert capsys.readouterr().err == "No folder 'book/claims'.\n"
 
 
 # -- in Jupyter ---------------------------------------------------------------
@@ -716,29 +537,23 @@ def test_jupytext_sync_changes_no_byte(pairs, tmp_path) -> None:
     assert files(tmp_path) == before
 
 
-@pytest.mark.usefixtures("no_kernel")
-def test_a_trusted_notebook_shows_its_figures(tmp_path, monkeypatch) -> None:
+@pytest.mark.usefixtures("kernel")
+def test_a_trusted_notebook_shows_its_figures(root, monkeypatch, capfd) -> None:
     # A fresh clone in JupyterLab showed no figure and no verdict.
-    write_book(tmp_path, _01_tiny=SOURCE)
-    notebooks.refresh(tmp_path)
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "home"))
-    (tmp_path / "home").mkdir()
-    lab = FileContentsManager(root_dir=str(tmp_path))
+    notebooks.refresh(root)
+    (root / "home").mkdir()
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(root / "home"))
+    lab = FileContentsManager(root_dir=str(root))
 
     def trusted() -> set[bool]:
-        cells = lab.get(f"notebooks/{NAME}.ipynb")["content"]["cells"]
+        cells = lab.get(IPYNB)["content"]["cells"]
         return {c["metadata"]["trusted"] for c in cells if c["cell_type"] == "code"}
 
     assert trusted() == {False}
-    notebooks.trust(tmp_path)
+    notebooks.trust(root)
     assert trusted() == {True}
-
-
-@pytest.mark.usefixtures("no_kernel")
-def test_trust_without_a_home_is_silent(root, monkeypatch, capfd) -> None:
-    notebooks.refresh(root)
-    (root / "home").write_text("a file where a folder must be")
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(root / "home" / "none"))
+    # Without a home folder it is silent.
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(root / MD / "none"))
     capfd.readouterr()
     notebooks.trust(root)
     assert capfd.readouterr() == ("", "")
@@ -750,207 +565,147 @@ def test_trust_without_a_home_is_silent(root, monkeypatch, capfd) -> None:
 @pytest.fixture
 def keyed(root: Path) -> Path:
     """Return a book whose notebook reaches a library beside it."""
-    (root / "dplib").mkdir()
+    (root / "dplib" / "book").mkdir(parents=True)
     (root / "dplib" / "__init__.py").write_text('"""A library."""\n')
-    (root / "dplib" / "claims.py").write_text("def open_notebook():\n    return 1\n")
+    claims = root / "dplib" / "book" / "claims.py"
+    claims.write_text("def open_notebook():\n    return 1\n")
     (root / "dplib" / "far.py").write_text("VALUE = 1\n")
+    (root / "notebooks" / "truthful" / "results").mkdir()
     return root
 
 
 def key_of(root: Path) -> str:
-    source = root / "notebooks" / f"{NAME}.md"
-    return notebooks.key(notebooks.read_source(source), NAME, root)
+    return notebooks.key(notebooks.read_source(root / MD), NAME, root)
 
 
 @pytest.mark.parametrize(
     ("path", "old", "new", "changes"),
     [
-        (f"notebooks/{NAME}.md", "n = 2", "n = 3", True),
-        (f"notebooks/{NAME}.md", "# how many", "# how many, from 1 on", True),
-        (f"notebooks/{NAME}.md", "# Tiny", "# Small", False),
-        (f"notebooks/{NAME}.md", "A formula", "The formula", False),
+        (MD, "n = 2", "n = 3", True),
+        (MD, "# how many", "# how many, from 1 on", True),
+        (MD, "# Tiny", "# Small", False),
         ("book/claims/truthful.yml", "one half", "a half", True),
         ("book/claims/truthful.yml", '"0.50"', '"0.500"', True),
         ("book/claims/truthful.yml", "{n: 2}", "{n: 2, m: 1}", True),
-        ("book/claims/truthful.yml", "says: more", "says: much more", False),
+        ("book/claims/truthful.yml", "says: something", "says: anything", False),
         ("book/claims/truthful.yml", "A tiny paper", "A small paper", False),
-        ("dplib/claims.py", "return 1", "return 2", True),
-        ("dplib/claims.py", "    return 1", "    # one\n    return 1", False),
+        ("dplib/book/claims.py", "return 1", "return 2", True),
+        ("dplib/book/claims.py", "    return 1", "    # one\n    return 1", False),
         ("dplib/__init__.py", "A library", "The library", False),
         ("dplib/far.py", "1", "2", False),
+        ("notebooks/truthful/results/a.csv", "", "x\n1\n", True),
+        # A team of one's own beside the notebooks used to make them all stale.
+        ("notebooks/truthful/mine.yml", "", "agents: []\n", False),
     ],
 )
 def test_the_key_follows_cells_claims_and_code(keyed, path, old, new, changes) -> None:
     before = key_of(keyed)
-    file = keyed / path
-    text = file.read_text(encoding="utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), encoding="utf-8")
+    if old:
+        edit(keyed / path, old, new)
+    else:
+        (keyed / path).write_text(new)
     assert (key_of(keyed) != before) == changes
 
 
-def test_the_key_does_not_follow_a_readers_own_file(keyed) -> None:
-    # A team of one's own beside the notebooks used to make them all stale.
-    before = key_of(keyed)
-    (keyed / "notebooks" / "truthful" / "mine.yml").write_text("agents: []\n")
-    assert key_of(keyed) == before
-
-
 def test_the_key_does_not_follow_outputs(keyed) -> None:
-    source = keyed / "notebooks" / f"{NAME}.md"
-    notebook = notebooks.read_source(source)
+    notebook = notebooks.read_source(keyed / MD)
     before = notebooks.key(notebook, NAME, keyed)
     notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="x")]
     notebook.cells[1].execution_count = 7
     assert notebooks.key(notebook, NAME, keyed) == before
-
-
-def test_a_notebook_without_a_ledger_has_a_key(keyed) -> None:
-    notebook = notebooks.read_source(keyed / "notebooks" / f"{NAME}.md")
-    assert len(notebooks.key(notebook, "rewards/01_x", keyed)) == 64
+    assert len(notebooks.key(notebook, "rewards/01_x", keyed)) == 64  # no ledger
 
 
 def test_a_cell_that_is_not_python_is_named(root) -> None:
-    # Used to be a bare SyntaxError of the line in the joined cells.
-    source = root / "notebooks" / f"{NAME}.md"
-    source.write_text(cell("listing = !ls"))
+    (root / MD).write_text(cell("listing = !ls"))
     with pytest.raises(NotebookError, match=f"^{NAME}: a cell is not Python: "):
         key_of(root)
-
-
-# -- another processor ----------------------------------------------------------
-
-
-def refresh_with(monkeypatch, root: Path, text: str) -> str:
-    """Refresh the notebook as if its last cell gave a text; return what is stored."""
-
-    def execute(notebook: Any, _: Path) -> float:
-        for number, item in enumerate(notebook.cells[1:], start=1):
-            if item.cell_type == "code":
-                item.execution_count, item.outputs = number, []
-        item.outputs = [nbformat.v4.new_output("stream", text=text)]
-        return 1.0
-
-    monkeypatch.setattr(notebooks, "execute", execute)
-    notebooks.refresh(root)
-    stored = nbformat.read(root / "notebooks" / f"{NAME}.ipynb", as_version=4)
-    return str(stored.cells[-1].outputs[0].text)
-
-
-def test_another_processor_rewrites_nothing(root, monkeypatch) -> None:
-    assert refresh_with(monkeypatch, root, "0.125 m\n") == "0.125 m\n"
-    assert refresh_with(monkeypatch, root, "0.126 m\n") == "0.125 m\n"
-    assert refresh_with(monkeypatch, root, "0.128 m\n") == "0.128 m\n"
-
-
-def test_other_code_rewrites_what_is_nearly_the_same(root, monkeypatch) -> None:
-    assert refresh_with(monkeypatch, root, "0.2\n") == "0.2\n"
-    source = notebooks.find(root)[0]
-    source.write_text(source.read_text().replace("n = 2", "n = 3"))
-    assert refresh_with(monkeypatch, root, "0.3\n") == "0.3\n"
 
 
 # -- the commands -------------------------------------------------------------
 
 
-def changed(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    capsys.readouterr()
-    assert notebooks.main(["changed"]) == 0
-    return capsys.readouterr().out.split()
-
-
-def compare(root: Path, **counts: int) -> None:
-    """Note so many cells as executed and compared."""
-    (root / ".cache").mkdir(exist_ok=True)
-    noted = {f"truthful/{name.lstrip('_')}": count for name, count in counts.items()}
-    (root / ".cache" / "compared.json").write_text(json.dumps(noted))
-
-
-@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.usefixtures("kernel")
 class TestCommands:
-    @pytest.mark.parametrize("counts", [{}, {"_01_tiny": 3}])
-    def test_what_was_not_compared_is_not_verified(self, root, capsys, counts) -> None:
-        # A conftest.py or --nbval-lax could hide a notebook, or what it shows.
-        notebooks.main(["refresh"])
-        compare(root, **counts)
-        assert notebooks.main(["verified"]) == 1
-        said = capsys.readouterr().err
-        assert said.startswith(f"{NAME} is not verified: of its 4 code cells, ")
-        assert changed(capsys) == [f"notebooks/{NAME}.ipynb"]
+    @pytest.fixture(autouse=True)
+    def _capture(self, capsys) -> None:
+        self.capsys = capsys
 
-    def test_changed_until_verified(self, root, capsys) -> None:
-        other = root / "notebooks" / "truthful" / "02_other.md"
-        other.write_text(cell("1"))
-        both = [f"notebooks/{NAME}.ipynb", "notebooks/truthful/02_other.ipynb"]
-        assert notebooks.main(["refresh"]) == 0
-        assert changed(capsys) == both
-        compare(root, _01_tiny=4, _02_other=1)
-        assert notebooks.main(["verified", NAME]) == 0
-        assert changed(capsys) == both[1:]
-        assert notebooks.main(["verified"]) == 0
-        assert changed(capsys) == []
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        self.capsys.readouterr()
+        return notebooks.main(arguments), *self.capsys.readouterr()
+
+    def compare(self, root: Path, **counts: int) -> None:
+        """Note so many cells as executed and compared."""
+        (root / ".cache").mkdir(exist_ok=True)
+        noted = {f"truthful/{name[1:]}": count for name, count in counts.items()}
+        (root / ".cache" / "compared.json").write_text(json.dumps(noted))
+
+    @pytest.mark.parametrize("counts", [{}, {"_01_tiny": 3}])
+    def test_what_was_not_compared_is_not_verified(self, root, counts) -> None:
+        # A conftest.py or --nbval-lax could hide a notebook, or what it shows.
+        self.run("refresh")
+        self.compare(root, **counts)
+        status, _, said = self.run("verified")
+        assert status == 1
+        assert said.startswith(f"{NAME} is not verified: of its 4 code cells, ")
+        assert self.run("changed")[1] == f"{IPYNB}\n"
 
     @pytest.mark.parametrize(
         ("path", "old", "new"),
         [
-            (f"notebooks/{NAME}.md", "n = 2", "n = 3"),
-            (f"notebooks/{NAME}.ipynb", '"1\\n"', '"2\\n"'),
+            (MD, "n = 2", "n = 3"),
+            (IPYNB, '"1\\n"', '"2\\n"'),
             ("book/claims/truthful.yml", "one half", "a half"),
         ],
     )
-    def test_a_change_of_cells_outputs_or_claims_shows(
-        self, root, capsys, path, old, new
-    ) -> None:
-        notebooks.main(["refresh"])
-        compare(root, _01_tiny=4)
-        notebooks.main(["verified"])
-        text = (root / path).read_text()
-        assert old in text
-        (root / path).write_text(text.replace(old, new))
-        assert changed(capsys) == [f"notebooks/{NAME}.ipynb"]
+    def test_changed_until_verified(self, root, path, old, new) -> None:
+        other = "notebooks/truthful/02_other"
+        (root / f"{other}.md").write_text(cell("1"))
+        assert self.run("refresh")[0] == 0
+        assert self.run("changed")[1].split() == [IPYNB, f"{other}.ipynb"]
+        self.compare(root, _01_tiny=4, _02_other=1)
+        assert self.run("verified", NAME)[0] == 0
+        assert self.run("changed")[1].split() == [f"{other}.ipynb"]
+        assert self.run("verified") == (0, "", "")
+        assert self.run("changed")[1].split() == []
+        edit(root / path, old, new)
+        assert self.run("changed")[1].split() == [IPYNB]
 
-    def test_a_page_of_other_code_is_not_current(self, root, capsys) -> None:
+    def test_a_page_of_other_code_is_not_current(self, keyed) -> None:
         # `make book` used to build it, with what the old code had found.
-        (root / "dplib").mkdir()
-        (root / "dplib" / "__init__.py").write_text("")
-        library = root / "dplib" / "claims.py"
-        library.write_text("VALUE = 5.0\n")
-        assert notebooks.main(["refresh"]) == 0
-        assert notebooks.main(["current"]) == 0
-        library.write_text('"""Say more."""\n\nVALUE = 5.0\n')
-        assert notebooks.main(["current"]) == 0
-        library.write_text("VALUE = 6.0\n")
-        capsys.readouterr()
-        assert notebooks.main(["current"]) == 1
-        said = capsys.readouterr().err
+        assert self.run("refresh")[0] == 0
+        library = keyed / "dplib" / "book" / "claims.py"
+        edit(library, "def open", '"""Say more."""\n\n\ndef open')
+        assert self.run("current") == (0, "", "")
+        edit(library, "return 1", "return 2")
+        status, _, said = self.run("current")
+        assert status == 1
         assert said.endswith(f"make refresh NB='{NAME}'\n")
         assert said.count("\n") == 1
 
-    def test_refresh_tells_what_changed(self, root, capsys) -> None:
-        assert notebooks.main(["refresh", NAME]) == 0
-        said = capsys.readouterr().out
+    def test_refresh_tells_what_changed(self, root) -> None:
+        status, said, _ = self.run("refresh", NAME)
+        assert status == 0
         assert f"refresh {NAME}: 1.3 CPU seconds" in said
-        assert said.endswith(f"changed: notebooks/{NAME}.ipynb, book/status.json\n")
-        assert notebooks.main(["refresh", "--status"]) == 0
-        assert capsys.readouterr().out.endswith("changed: nothing\n")
-        assert (root / "book" / "status.json").is_file()
+        assert said.endswith(f"changed: {IPYNB}, {STATUS}\n")
+        assert self.run("refresh", "--status")[1].endswith("changed: nothing\n")
+        edit(root / IPYNB, "n = 2", "n = 3")
+        assert self.run("refresh")[0] == 1
+        assert self.run("refresh", "--discard")[1].endswith(f"changed: {IPYNB}\n")
 
-    @pytest.mark.parametrize("command", ["refresh", "verified"])
-    def test_a_name_that_is_none_is_one_sentence(self, root, capsys, command) -> None:
+    def test_what_cannot_be_read_or_written_is_one_sentence(self, root) -> None:
         before = files(root)
-        assert notebooks.main([command, "truthful/09_none"]) == 1
-        said = capsys.readouterr()
-        assert said.err.startswith("There is no notebook 'truthful/09_none'")
-        assert files(root) == before
-
-    def test_a_broken_ledger_is_one_sentence(self, root, capsys) -> None:
-        path = root / "book" / "claims" / "truthful.yml"
-        path.write_text(LEDGER.replace("kind: number", "kind: lemma"))
-        assert notebooks.main(["changed"]) == 1
-        assert capsys.readouterr().err.startswith("truthful.yml: truthful.half: ")
-
-    @pytest.mark.parametrize("arguments", [[], ["refesh"], ["changed", NAME]])
-    def test_other_words_are_refused(self, arguments, capsys) -> None:
-        with pytest.raises(SystemExit, match="2"):
-            notebooks.main(arguments)
-        assert "usage: python -m dplib.book.notebooks" in capsys.readouterr().err
+        (status, _, said) = self.run("verified", "truthful/09_none")
+        assert (status, files(root)) == (1, before)
+        assert said.startswith("There is no notebook 'truthful/09_none'")
+        (root / ".cache").write_text("a file where a folder must be")
+        assert self.run("verified")[2].count("\n") == 1
+        (root / ".cache").unlink()
+        self.compare(root)
+        (root / ".cache" / "verified.json").write_text("{")
+        for command in ("changed", "verified"):
+            assert self.run(command) == (
+                *(1, ""),
+                ".cache/verified.json is broken: restore it or delete it.\n",
+            )

@@ -19,13 +19,12 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
-import yaml
 from devtools import Browser, find_chromium
 from guards import machine_paths
 
 from dplib.book import notebooks
 from dplib.book.claims import MIME_TYPE
-from dplib.book.ledger import load_all
+from dplib.book.ledger import Claim, load_all
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -45,6 +44,10 @@ def missing(reason: str) -> NoReturn:
 def _built() -> None:
     if not (SITE / "index.html").is_file():
         missing("build the book first: make book")
+
+
+def claims() -> list[Claim]:
+    return [one for book in load_all(ROOT).values() for one in book.claims.values()]
 
 
 # -- the pages as files ------------------------------------------------------------
@@ -90,21 +93,16 @@ def pages() -> tuple[Path, ...]:
     return tuple(path for path in found if "_static" not in path.parts)
 
 
-def toc() -> list[str]:
+@cache
+def toc() -> tuple[str, ...]:
     """Return the files that ``_toc.yml`` names, without their extension."""
+    text = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    found = re.findall(r"^[ -]*(?:file|root): (\S+?)(?:\.ipynb|\.md)?$", text, re.M)
+    return tuple(found)
 
-    def walk(node: object) -> Iterator[str]:
-        if isinstance(node, dict):
-            for key, value in node.items():
-                if key in ("file", "root"):
-                    yield str(value).removesuffix(".ipynb").removesuffix(".md")
-                else:
-                    yield from walk(value)
-        elif isinstance(node, list):
-            for item in node:
-                yield from walk(item)
 
-    return list(walk(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))))
+def name_of(path: Path) -> str:
+    return str(path.relative_to(SITE))
 
 
 def is_remote(address: str) -> bool:
@@ -130,49 +128,31 @@ def fetched_by_css(text: str) -> list[str]:
     )
 
 
-def test_every_page_of_the_toc_exists_and_is_built() -> None:
-    names = toc()
-    assert len(set(names)) == len(names)
-    for name in names:
-        assert (ROOT / f"{name}.md").is_file() or (ROOT / f"{name}.ipynb").is_file()
-        assert (SITE / f"{name}.html").is_file(), f"{name}: not built"
-
-
-def test_every_page_of_the_book_is_in_the_toc() -> None:
+def test_the_toc_has_every_page_and_every_page_is_built() -> None:
     written = [*(ROOT / "book").glob("*.md"), *(ROOT / "book" / "api").glob("*.md")]
     written += (ROOT / "notebooks").glob("*/index.md")
     written += (ROOT / "notebooks").glob("*/[0-9][0-9]_*.ipynb")
-    names = {str(path.relative_to(ROOT).with_suffix("")) for path in written}
-    assert names == set(toc())
+    names = [str(path.relative_to(ROOT).with_suffix("")) for path in written]
+    assert sorted(names) == sorted(toc())
+    for name in toc():
+        assert (SITE / f"{name}.html").is_file(), f"{name}: not built"
 
 
 def test_nothing_is_loaded_from_the_network() -> None:
-    remote = [
-        f"{path.relative_to(SITE)}: {tag} {address}"
+    asked = [
+        (path, address)
         for path in pages()
         for tag, facts in parsed(path).tags
         for address in loaded(tag, facts)
-        if is_remote(address)
     ]
-    remote += [
-        f"{path.relative_to(SITE)}: {address}"
-        for path in pages()
-        for text in parsed(path).inline
-        for address in re.findall(r"['\"](?:https?:)?//[^'\"]+\.m?js['\"]", text)
-    ]
-    remote += [
-        f"{path.relative_to(SITE)}: {address}"
-        for path in SITE.rglob("*.css")
-        for address in fetched_by_css(path.read_text(encoding="utf-8"))
-        if is_remote(address)
-    ]
-    remote += [
-        f"{path.relative_to(SITE)}: {address}"
-        for path in pages()
-        for text in parsed(path).inline
-        for address in fetched_by_css(text)
-        if is_remote(address)
-    ]
+    for path in pages():
+        for text in parsed(path).inline:
+            scripts = re.findall(r"['\"]((?:https?:)?//[^'\"]+\.m?js)['\"]", text)
+            asked += [(path, address) for address in scripts + fetched_by_css(text)]
+    for path in SITE.rglob("*.css"):
+        text = path.read_text(encoding="utf-8")
+        asked += [(path, address) for address in fetched_by_css(text)]
+    remote = [f"{name_of(path)}: {to}" for path, to in asked if is_remote(to)]
     assert not remote, "\n".join(remote)
 
 
@@ -196,7 +176,7 @@ def test_a_remote_address_would_be_seen(markup: str) -> None:
 
 def test_every_picture_has_a_text() -> None:
     mute = [
-        f"{path.relative_to(SITE)}: {facts.get('src', tag)}"
+        f"{name_of(path)}: {facts.get('src', tag)}"
         for path in pages()
         for tag, facts in parsed(path).tags
         if (tag == "img" and not facts.get("alt", "").strip())
@@ -249,7 +229,7 @@ def test_every_internal_link_resolves() -> None:
                 and target.suffix == ".html"
                 and unquote(parts.fragment) not in parsed(target).ids
             ):
-                broken.append(f"{path.relative_to(SITE)}: {address}")
+                broken.append(f"{name_of(path)}: {address}")
     assert not broken, "\n".join(broken)
 
 
@@ -260,27 +240,11 @@ def test_no_page_uses_an_id_of_a_claim_twice() -> None:
 
 
 def test_the_scoreboard_shows_every_claim() -> None:
-    rows = [
-        facts["data-verdict"]
-        for tag, facts in parsed(SITE / "book" / "claims.html").tags
-        if tag == "tr" and "data-verdict" in facts
-    ]
-    verdicts = [
-        c.verdict for book in load_all(ROOT).values() for c in book.claims.values()
-    ]
-    assert sorted(rows) == sorted(verdicts)
-    jumps = [
-        facts["href"]
-        for tag, facts in parsed(SITE / "book" / "claims.html").tags
-        if tag == "a" and "#claim-" in facts.get("href", "")
-    ]
-    checked = [
-        c
-        for book in load_all(ROOT).values()
-        for c in book.claims.values()
-        if c.notebook
-    ]
-    assert len(jumps) == len(checked)
+    tags = parsed(SITE / "book" / "claims.html").tags
+    rows = [facts["data-verdict"] for _, facts in tags if "data-verdict" in facts]
+    assert sorted(rows) == sorted(claim.verdict for claim in claims())
+    jumps = [facts for _, facts in tags if "#claim-" in facts.get("href", "")]
+    assert len(jumps) == sum(bool(claim.notebook) for claim in claims())
 
 
 @pytest.mark.parametrize("source", notebooks.find(ROOT), ids=notebooks.name_of)
@@ -309,7 +273,7 @@ def test_no_path_of_a_machine_in_any_built_page() -> None:
     for folder, pattern in (("_sources", "*"), ("_images", "*.svg")):
         texts += [path for path in (SITE / folder).rglob(pattern) if path.is_file()]
     found = [
-        f"{path.relative_to(SITE)}: {text}"
+        f"{name_of(path)}: {text}"
         for path in texts
         for text in machine_paths(path.read_text(encoding="utf-8"))
     ]
@@ -338,10 +302,6 @@ def visited() -> list[Path]:
     return [
         SITE / f"{name}.html" for name in names if (SITE / f"{name}.html").is_file()
     ]
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(SITE))
 
 
 @pytest.mark.browser
@@ -415,14 +375,13 @@ def test_search_finds(browser: Browser, words: str) -> None:
 @pytest.mark.browser
 def test_the_filter_of_the_scoreboard(browser: Browser) -> None:
     browser.open((SITE / "book" / "claims.html").as_uri())
-    claims = [c for book in load_all(ROOT).values() for c in book.claims.values()]
     shown = (
         "[...document.querySelectorAll('.claim-list tr[data-verdict]')]"
         ".filter((row) => row.checkVisibility()).length"
     )
     headlines = [
         claim
-        for claim in claims
+        for claim in claims()
         if claim.level == "headline" and claim.kind != "ours" and not claim.same_as
     ]
     assert browser.evaluate(shown) == len(headlines)
@@ -431,7 +390,7 @@ def test_the_filter_of_the_scoreboard(browser: Browser) -> None:
         "document.querySelector('.claim-filter [aria-pressed=true]').innerText"
     )
     verdict = pressed.split(maxsplit=1)[1]
-    expected = sum(claim.verdict == verdict for claim in claims)
+    expected = sum(claim.verdict == verdict for claim in claims())
     assert browser.evaluate(shown) == expected
     browser.evaluate("document.querySelector('.claim-filter button').click()")
     browser.evaluate(

@@ -25,7 +25,7 @@ CLAIM = ledger.Claim(
     at=MappingProxyType({"n": 2, "private": True}),
     evidence="exact",
 )
-CHECK = Check(CLAIM, "reproduced", 0.5, (0.4, 0.6), "ours 0.5 < 1")
+CHECK = Check(CLAIM, "reproduced", 0.5, [0.4, 0.6], "ours 0.5 < 1")
 
 
 def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
@@ -53,19 +53,6 @@ def test_the_payload_is_plain_json_and_complete() -> None:
         "bound": 0.0,
         "finding": "ours 0.5 < 1",
     }
-
-
-def test_a_check_without_value_and_interval() -> None:
-    payload = dataclasses.replace(CHECK, value=None, interval=None).payload()
-    assert payload["value"] is None
-    assert payload["interval"] is None
-
-
-def test_the_text_line() -> None:
-    assert CHECK.text() == (
-        '✓ reproduced | truthful.half | Theorem 1 <&> 2 | one "half" <b> | '
-        "ours 0.5 < 1 | evidence: exact"
-    )
 
 
 @pytest.mark.parametrize("verdict", [*ledger.VERDICTS, "not applicable"])
@@ -104,13 +91,6 @@ def test_html_escapes_what_the_ledger_says() -> None:
     assert 'id="claim-truthful.half"' in CHECK.html()
 
 
-def test_html_says_where_our_text_is_uncertain() -> None:
-    words = "(in the text as we have it)"
-    assert words not in CHECK.html()
-    claim = dataclasses.replace(CLAIM, text="uncertain")
-    assert words in dataclasses.replace(CHECK, claim=claim).html()
-
-
 def test_the_table_has_a_row_a_check_in_order() -> None:
     claim = dataclasses.replace(CLAIM, id="truthful.b", where="Second")
     second = dataclasses.replace(CHECK, claim=claim, verdict="refuted")
@@ -122,18 +102,27 @@ def test_the_table_has_a_row_a_check_in_order() -> None:
     assert MIME_TYPE not in table  # the scoreboard counts each check once
 
 
-def test_show_prints_outside_a_notebook(capsys) -> None:
-    verdicts.show({"text/plain": "a line", "text/html": "<p>"})
-    assert capsys.readouterr().out == "a line\n"
+def test_html_says_where_our_text_is_uncertain() -> None:
+    words = "(in the text as we have it)"
+    assert words not in CHECK.html()
+    claim = dataclasses.replace(CLAIM, text="uncertain")
+    assert words in dataclasses.replace(CHECK, claim=claim).html()
 
 
-def test_show_displays_inside_one(monkeypatch, capsys) -> None:
+def test_show_displays_inside_a_notebook_and_prints_elsewhere(
+    monkeypatch, capsys
+) -> None:
     seen = []
-    monkeypatch.setattr(IPython, "get_ipython", object)
     monkeypatch.setattr(
         IPython.display, "display", lambda data, raw: seen.append((data, raw))
     )
-    data = {"text/plain": "a line", MIME_TYPE: {"id": "x"}}
-    verdicts.show(data)
-    assert seen == [(data, True)]
+    verdicts.show(CHECK.bundle())
+    assert capsys.readouterr().out == (
+        '✓ reproduced | truthful.half | Theorem 1 <&> 2 | one "half" <b> | '
+        "ours 0.5 < 1 | evidence: exact\n"
+    )
+    assert seen == []
+    monkeypatch.setattr(IPython, "get_ipython", object)
+    verdicts.show(CHECK.bundle())
+    assert seen == [(CHECK.bundle(), True)]
     assert capsys.readouterr().out == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dplib.book.whole_files import abandoned, table_text, versions, write_atomically
+from dplib.book.whole_files import abandoned, table_text, write_atomically
 
 
 def test_floats_are_written_in_full():
@@ -59,7 +59,3 @@ def test_what_the_dead_left_is_told_apart(tmp_path, name, gone):
     path = Path(tmp_path / name.format(host=whole_files._HOST, pid=os.getpid()))
     path.write_text("")
     assert abandoned(path) is gone
-
-
-def test_versions_leave_out_what_is_not_installed():
-    assert set(versions(["numpy", "no-such-package"])) == {"python", "numpy"}

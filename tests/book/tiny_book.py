@@ -31,7 +31,7 @@ chapters:
 - file: notebooks/truthful/01_tiny.ipynb
 """
 
-NOTEBOOK = """\
+HEADER = """\
 ---
 jupytext:
   formats: ipynb,md:myst
@@ -45,7 +45,11 @@ kernelspec:
   language: python
   name: python3
 ---
+"""
 
+NOTEBOOK = (
+    HEADER
+    + """
 # A tiny notebook
 
 ```{code-cell} ipython3
@@ -93,14 +97,15 @@ book.check_value("truthful.half", 1 / n)
 book.table()
 ```
 """
+)
 
 
-def write(root: Path) -> Path:
+def write(root: Path, text: str = NOTEBOOK) -> Path:
     """Write the sources of the tiny book (no outputs); return its notebook."""
     for folder in ("book/claims", "notebooks/truthful"):
         (root / folder).mkdir(parents=True)
     (root / "book" / "claims" / "truthful.yml").write_text(LEDGER, encoding="utf-8")
     (root / "_toc.yml").write_text(TOC, encoding="utf-8")
     source = root / "notebooks" / "truthful" / "01_tiny.md"
-    source.write_text(NOTEBOOK, encoding="utf-8")
+    source.write_text(text, encoding="utf-8")
     return source

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplib.mdp.batch import evaluate_many, solve_many
-from dplib.mdp.evaluate import evaluate, evaluation_bound
+from dplib.mdp.evaluate import evaluate
 from dplib.mdp.factored import FactoredMDP, dense
 from dplib.mdp.gridworld import SLIP_LAWS, gridworld
 from dplib.mdp.model import MDP, backup
-from dplib.mdp.policy_iteration import modified_policy_iteration, policy_iteration
-from dplib.mdp.solve import STOPPING, needed_iterations, value_iteration
+from dplib.mdp.policy_iteration import policy_iteration
+from dplib.mdp.solve import solve, value_iteration
 
 
 def random_mdp(rng, n, m, discount):
@@ -50,12 +50,10 @@ def brute_force(model, r):
 
 
 METHODS = {
-    "span": lambda *a, **k: value_iteration(*a, **k),
-    "sup": lambda *a, **k: value_iteration(*a, stopping="sup", **k),
-    "modified": lambda *a, **k: modified_policy_iteration(*a, **k),
-    "modified sup": lambda *a, **k: modified_policy_iteration(
-        *a, stopping="sup", sweeps=3, **k
-    ),
+    "span": lambda *a, **k: solve(*a, sweeps=0, **k),
+    "sup": lambda *a, **k: solve(*a, stopping="sup", sweeps=0, **k),
+    "modified": lambda *a, **k: solve(*a, **k),
+    "modified sup": lambda *a, **k: solve(*a, stopping="sup", sweeps=3, **k),
 }
 
 
@@ -125,8 +123,6 @@ def test_bounds_hold_on_the_grid(discount, law):
         assert found.bound <= tolerance
         if name in ("span", "sup"):  # and the bound is not much larger than the error
             assert found.bound < 50 * error + 1e-7
-    many = solve_many(model, r[None], tolerance=tolerance)
-    assert np.abs(many.values[0] - exact.values).max() <= many.bound[0] + exact.bound
 
 
 def test_a_residual_stop_is_not_a_bound():
@@ -152,7 +148,7 @@ def test_span_without_the_shift_is_wrong_by_hundreds():
     assert np.abs(found.values - exact.values).max() < 1e-7
 
 
-@pytest.mark.parametrize("method", ["policy_iteration", "modified_policy_iteration"])
+@pytest.mark.parametrize("method", ["policy_iteration", "solve"])
 def test_quantecon_agrees(method):
     rng = np.random.default_rng(9)
     for n, m, discount in ((7, 3, 0.9), (20, 4, 0.99), (5, 2, 0.999)):
@@ -163,7 +159,7 @@ def test_quantecon_agrees(method):
         if method == "policy_iteration":
             ours = policy_iteration(model, r)
         else:
-            ours = modified_policy_iteration(model, r, tolerance=1e-7)
+            ours = solve(model, r, tolerance=1e-7)
         np.testing.assert_allclose(ours.values, theirs.v, atol=1e-7)
         assert np.array_equal(ours.policy, theirs.sigma)
 
@@ -174,7 +170,7 @@ def test_quantecon_agrees_on_a_team():
     r = corner_rewards(model) + rng.standard_normal((81, 25))
     oracle = quantecon.markov.DiscreteDP(r, np.array(dense(model).transitions), 0.99)
     theirs = oracle.solve(method="policy_iteration")
-    ours = modified_policy_iteration(model, r, tolerance=1e-7)
+    ours = solve(model, r, tolerance=1e-7)
     np.testing.assert_allclose(ours.values, theirs.v, atol=1e-7)
     assert np.array_equal(ours.policy, theirs.sigma)
 
@@ -226,8 +222,8 @@ def test_optimal_values_of_an_independent_program():
 def test_a_shift_of_the_rewards_shifts_the_values():
     model = team(0.9, size=2)
     r = np.random.default_rng(12).standard_normal((16, 25))
-    one = modified_policy_iteration(model, r, tolerance=1e-10)
-    two = modified_policy_iteration(model, r + 3.0, tolerance=1e-10)
+    one = solve(model, r, tolerance=1e-10)
+    two = solve(model, r + 3.0, tolerance=1e-10)
     np.testing.assert_allclose(two.values - one.values, 30.0, atol=1e-9)
     assert np.array_equal(one.policy, two.policy)
 
@@ -235,8 +231,8 @@ def test_a_shift_of_the_rewards_shifts_the_values():
 def test_starts_change_the_work_and_not_the_answer():
     model = team()
     r = corner_rewards(model)
-    cold = modified_policy_iteration(model, r, tolerance=1e-6)
-    warm = modified_policy_iteration(model, r, tolerance=1e-6, start=cold.values)
+    cold = solve(model, r, tolerance=1e-6)
+    warm = solve(model, r, tolerance=1e-6, start=cold.values)
     assert warm.iterations == 1 < cold.iterations
     np.testing.assert_allclose(warm.values, cold.values, atol=2e-6)
     exact = policy_iteration(model, r)
@@ -270,50 +266,6 @@ def test_not_converged_raises():
         )
 
 
-def test_a_tolerance_below_rounding_is_refused():
-    with pytest.raises(ValueError, match="twice the rounding error here"):
-        value_iteration(MDP([[[1.0]]], 0.999), [[1e6]], tolerance=1e-9)
-
-
-def test_the_default_number_of_backups_is_enough():
-    # The slowest there is: one state, for which every backup shrinks by the discount.
-    for discount in (0.1, 0.9, 0.99, 0.999):
-        model = MDP([[[1.0]]], discount)
-        found = value_iteration(model, [[1.0]], tolerance=1e-5, stopping="sup")
-        most = needed_iterations(discount, 1e-5 * (1 - discount), 1 / (1 - discount))
-        assert found.iterations <= most < found.iterations / 0.5 + 5
-
-
-@pytest.mark.parametrize("stopping", STOPPING)
-def test_many_solves_are_single_solves(stopping):
-    model = team(0.9, size=2)
-    rng = np.random.default_rng(13)
-    r = rng.standard_normal((6, 16, 25))
-    start = rng.standard_normal(16)
-    many = solve_many(
-        model, r, tolerance=1e-6, stopping=stopping, sweeps=7, start=start
-    )
-    for k in range(6):
-        one = modified_policy_iteration(
-            model, r[k], tolerance=1e-6, stopping=stopping, sweeps=7, start=start
-        )
-        np.testing.assert_array_equal(many.values[k], one.values)
-        np.testing.assert_array_equal(many.policies[k], one.policy)
-        assert many.iterations[k] == one.iterations
-        assert many.residual[k] == one.residual
-        assert abs(many.bound[k] - one.bound) < 1e-12  # rounding of all, or of one
-
-
-def test_evaluation_in_closed_form_and_its_bound():
-    model = MDP([[[0.25, 0.75]], [[0.0, 1.0]]], 0.8)
-    v = evaluate(model, [[1.0], [2.0]], [0, 0])
-    want = np.array([(1 + 0.8 * 0.75 * 10) / (1 - 0.2), 10.0])
-    np.testing.assert_allclose(v, want, rtol=1e-14)
-    for shift in (np.array([1.0, 1.0]), np.array([0.3, -2.0]), np.zeros(2)):
-        bound = evaluation_bound(model, [[1.0], [2.0]], [0, 0], want + shift)
-        assert bound >= np.abs(shift).max()
-
-
 def test_sparse_and_dense_evaluation_agree(monkeypatch):
     model = team()
     rng = np.random.default_rng(14)
@@ -323,56 +275,25 @@ def test_sparse_and_dense_evaluation_agree(monkeypatch):
     np.testing.assert_allclose(evaluate(model, r, policy), one, atol=1e-10)
 
 
-def test_evaluation_by_simulation():
-    # The mean of 4000 simulated returns lies within 6 standard errors.
-    model = MDP([[[0.5, 0.5], [0, 1]], [[1, 0], [0.2, 0.8]]], 0.7)
-    r, policy = np.array([[1.0, 0], [0, 3.0]]), np.array([0, 1])
-    rng = np.random.default_rng(15)
-    state, total = np.zeros(4000, dtype=int), np.zeros(4000)
-    for k in range(80):
-        total += 0.7**k * r[state, policy[state]]
-        stay = model.transitions[state, policy[state], 0]
-        state = np.where(rng.random(4000) < stay, 0, 1)
-    gap = abs(total.mean() - evaluate(model, r, policy)[0])
-    assert gap < 6 * total.std() / math.sqrt(4000)
+def test_samples_of_a_batch_do_not_know_of_each_other():
+    model = team(0.9, size=2)
+    rng = np.random.default_rng(13)
+    r = rng.standard_normal((6, 16, 25))
+    options = {"tolerance": 1e-6, "sweeps": 7, "start": rng.standard_normal(16)}
+    many = solve_many(model, r, **options)
+    for k in range(6):
+        one = solve(model, r[k], **options)
+        np.testing.assert_array_equal(many.values[k], one.values)
+        np.testing.assert_array_equal(many.policies[k], one.policy)
+        assert many.iterations[k] == one.iterations
+    policies = many.policies[[0, 1, 0, 2]]
+    found = evaluate_many(model, r[0], policies)
+    for values, policy in zip(found, policies, strict=True):
+        np.testing.assert_array_equal(values, evaluate(model, r[0], policy))
 
 
-def test_many_evaluations_are_single_ones():
-    model = team(size=2)
-    rng = np.random.default_rng(16)
-    r = rng.standard_normal((16, 25))
-    policies = rng.integers(25, size=(3, 16))[[0, 1, 0, 2]]
-    found = evaluate_many(model, r, policies)
-    for k in range(4):
-        np.testing.assert_array_equal(found[k], evaluate(model, r, policies[k]))
-
-
-def test_bad_arguments_are_met_with_one_sentence():
-    model = MDP([[[1.0], [1.0]]], 0.9)
-    r = [[0.0, 1.0]]
-    with pytest.raises(ValueError, match="one of 'residual', 'span', 'sup'"):
-        value_iteration(model, r, tolerance=1e-3, stopping="norm")
-    with pytest.raises(ValueError, match="'tolerance' parameter of value_iteration"):
-        value_iteration(model, r, tolerance=0.0)
-    with pytest.raises(ValueError, match="'start' parameter of modified_policy"):
-        modified_policy_iteration(model, r, tolerance=1e-3, start=[0.0, 1.0])
-    with pytest.raises(ValueError, match="'sweeps' parameter of modified_policy"):
-        modified_policy_iteration(model, r, tolerance=1e-3, sweeps=-1)
-    with pytest.raises(ValueError, match="an array of 1 actions from 0 to 1"):
-        policy_iteration(model, r, start=[2])
-    with pytest.raises(TypeError, match="'policy' parameter of evaluate"):
-        evaluate(model, r, [0.5])
-    with pytest.raises(ValueError, match="'policies' parameter of evaluate_many"):
-        evaluate_many(model, r, [0])
-    with pytest.raises(ValueError, match="at least one array of rewards"):
-        solve_many(model, np.zeros((0, 1, 2)), tolerance=1e-3)
-    with pytest.raises(ValueError, match=r"array of shape \(any, 1, 2\)"):
-        solve_many(model, r, tolerance=1e-3)
-
-
-def test_a_residual_below_rounding_is_refused_and_not_waited_for():
-    model = MDP([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.nextafter(1.0, 0.0))
-    with pytest.raises(ValueError, match="twice the rounding of a backup"):
-        value_iteration(
-            model, [[1.0, 2.0], [3.0, 4.0]], tolerance=1e-5, stopping="residual"
-        )
+def test_evaluation_in_closed_form():
+    model = MDP([[[0.25, 0.75]], [[0.0, 1.0]]], 0.8)
+    want = [(1 + 0.8 * 0.75 * 10) / (1 - 0.2), 10.0]
+    found = evaluate(model, [[1.0], [2.0]], [0, 0])
+    np.testing.assert_allclose(found, want, rtol=1e-14)

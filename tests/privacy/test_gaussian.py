@@ -1,18 +1,21 @@
-"""Three calibrations of Gaussian noise, and which of them hold what they promise."""
+"""Gaussian noise: three calibrations, and the exact curve.
+
+The curve is held against many digits, quadrature and an accountant.
+"""
 
 from __future__ import annotations
 
 import math
 
+import dp_accounting
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import integrate, special, stats
 
 from dplib.privacy import gaussian
-from dplib.rng import stream
 
 quick = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 EPSILONS = st.floats(0.01, 300.0)
@@ -87,6 +90,13 @@ def test_classic_sigma_is_private_below_one(epsilon, delta):
     assert log_delta(sigma, epsilon) <= math.log(delta)
 
 
+def test_classic_sigma_is_the_textbook_rule():
+    # log(1.25/delta) = 8. With 1 for 1.25 it would still pass the test above.
+    delta = 1.25 * math.exp(-8.0)
+    sigma = gaussian.classic_sigma(sensitivity=1.0, epsilon=0.5, delta=delta)
+    assert sigma == pytest.approx(8.0, rel=1e-12)
+
+
 def test_classic_sigma_refuses_where_it_is_not_private():
     """The rule at epsilon = 10 and delta = 1e-5 gives 0.4845; 0.4999 is needed."""
     rule = math.sqrt(2 * math.log(1.25 / 1e-5)) / 10.0
@@ -115,56 +125,6 @@ def test_ten_releases_under_replacement_have_one_answer():
     assert epsilon == pytest.approx(17.857, abs=1e-3)
 
 
-def test_group_of_all_entries():
-    assert gaussian.group_sensitivity(sensitivity=1.0, entries=1280) == pytest.approx(
-        35.777, abs=1e-3
-    )
-
-
-def test_mechanism_adds_noise_of_the_stated_deviation():
-    """Chance of failing below 1e-9 (chi-square with 40000 degrees of freedom)."""
-    value = np.arange(40_000.0).reshape(200, 200)
-    noisy = gaussian.gaussian_mechanism(
-        value=value, sigma=3.0, rng=stream(2026, "test gaussian")
-    )
-    square = float(((noisy - value) ** 2).sum() / 9.0)
-    low, high = stats.chi2.ppf([5e-10, 1 - 5e-10], 40_000)
-    assert low < square < high
-    assert not low < square / 4 < high  # half the deviation would be seen
-
-
-@pytest.mark.parametrize("delta", [0.0, 0.5, -0.1, 0.9, math.nan])
-def test_kappa_wants_delta_between_0_and_one_half(delta):
-    """The paper's closed end 0 has an infinite quantile; 1/2 it excludes itself."""
-    with pytest.raises(ValueError, match="'delta' parameter of kappa"):
-        gaussian.kappa(epsilon=1.0, delta=delta)
-
-
-def test_arguments_are_checked():
-    for calibrate in (
-        gaussian.kappa_sigma,
-        gaussian.analytic_sigma,
-        gaussian.classic_sigma,
-    ):
-        with pytest.raises(TypeError):
-            calibrate(1.0, 0.5, 0.1)
-        with pytest.raises(ValueError, match="'sensitivity' parameter"):
-            calibrate(sensitivity=0.0, epsilon=0.5, delta=0.1)
-        with pytest.raises(ValueError, match="'epsilon' parameter"):
-            calibrate(sensitivity=1.0, epsilon=-0.5, delta=0.1)
-        with pytest.raises(ValueError, match="'delta' parameter"):
-            calibrate(sensitivity=1.0, epsilon=0.5, delta=1.5)
-    with pytest.raises(ValueError, match="at most 1000"):
-        gaussian.analytic_sigma(sensitivity=1.0, epsilon=2000.0, delta=0.1)
-    with pytest.raises(TypeError, match="'rng' parameter"):
-        gaussian.gaussian_mechanism(value=[0.0], sigma=1.0, rng=1)
-
-
-def test_huge_epsilon_does_not_overflow_kappa():
-    value = gaussian.kappa(epsilon=1e308, delta=0.1)
-    assert value == pytest.approx(math.sqrt(2.0) * 1e154, rel=1e-12)
-
-
 @pytest.mark.parametrize("epsilon", [1.0, 1e3, 1e6, 1e9, 1e12])
 @pytest.mark.parametrize("delta", [1e-9, 0.1])
 def test_kappa_sigma_is_private_for_every_epsilon_that_it_takes(epsilon, delta):
@@ -177,47 +137,6 @@ def test_kappa_sigma_is_private_for_every_epsilon_that_it_takes(epsilon, delta):
         assert first - second <= delta
 
 
-@pytest.mark.parametrize("epsilon", [1.1e12, 1e17, 1e100, 1e308])
-def test_kappa_sigma_refuses_epsilon_where_its_room_is_below_rounding(epsilon):
-    """Named bug: at 1e100 the true delta of the returned deviation was 1, not 0.1."""
-    with pytest.raises(ValueError, match=r"'epsilon' .* kappa_sigma .* at most 1e\+12"):
-        gaussian.kappa_sigma(sensitivity=1.0, epsilon=epsilon, delta=0.1)
-
-
-@pytest.mark.parametrize("epsilon", [1e-9, 1.0, 1000.0])
-@pytest.mark.parametrize("delta", [1e-300, 0.1, 0.4999999999])
-def test_kappa_sigma_is_private_to_its_ends(epsilon, delta):
-    sigma = gaussian.kappa_sigma(sensitivity=1.0, epsilon=epsilon, delta=delta)
-    assert log_delta(sigma, epsilon) < math.log(delta)
-
-
-@pytest.mark.parametrize("calibrate", [gaussian.kappa_sigma, gaussian.classic_sigma])
-def test_too_small_an_epsilon_is_blamed_for_an_infinite_deviation(calibrate):
-    """Named bug: the sensitivity, 1, was said to be too large or too small."""
-    with pytest.raises(ValueError, match=r"'epsilon' parameter of .* large enough"):
-        calibrate(sensitivity=1.0, epsilon=1e-310, delta=0.1)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: gaussian.kappa_sigma(sensitivity=1e308, epsilon=1e-5, delta=1e-300),
-        lambda: gaussian.kappa_sigma(sensitivity=1.0, epsilon=5e-324, delta=0.4),
-        lambda: gaussian.classic_sigma(sensitivity=1e308, epsilon=1e-5, delta=1e-300),
-        lambda: gaussian.analytic_sigma(sensitivity=1e-320, epsilon=500.0, delta=1e-5),
-        lambda: gaussian.group_sensitivity(sensitivity=1e308, entries=4),
-        lambda: gaussian.group_sensitivity(sensitivity=1.0, entries=10**400),
-        lambda: gaussian.gaussian_mechanism(
-            value=[1e308] * 9, sigma=1e308, rng=np.random.default_rng(0)
-        ),
-        lambda: gaussian.gaussian_epsilon(sensitivity=1e12, sigma=1.0, delta=0.9),
-    ],
-)
-def test_what_floats_cannot_hold_is_refused_in_one_sentence(call):
-    with pytest.raises(ValueError, match=r"parameter of .* must .* Got .* instead"):
-        call()
-
-
 @pytest.mark.parametrize("ratio", [1e3, 1e5, 1e7, 1e8])
 @pytest.mark.parametrize("delta", [0.9, 0.5, 1e-5, 1e-300])
 def test_epsilon_of_next_to_no_noise_is_found_on_the_private_side(ratio, delta):
@@ -228,3 +147,163 @@ def test_epsilon_of_next_to_no_noise_is_found_on_the_private_side(ratio, delta):
     assert epsilon == pytest.approx(leading - 1.0, rel=1e-9, abs=0.05)
     found = gaussian.gaussian_delta(sensitivity=ratio, sigma=1.0, epsilon=epsilon)
     assert found <= delta
+
+
+# --- the exact curve -----------------------------------------------------------
+
+
+def exact_log_delta(ratio: float, epsilon: float) -> float:
+    """The textbook difference, in enough digits that nothing cancels."""
+    with mpmath.workdps(120):
+        u, e = mpmath.mpf(ratio), mpmath.mpf(epsilon)
+
+        def cdf(x: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.erfc(-x / mpmath.sqrt(2)) / 2
+
+        value = cdf(u / 2 - e / u) - mpmath.exp(e) * cdf(-u / 2 - e / u)
+        return float(mpmath.log(value))
+
+
+@quick
+@given(
+    log_ratio=st.floats(math.log(1e-3), math.log(50)),
+    quantile=st.floats(-37.0, 37.0),
+)
+def test_log_delta_from_1e_300_and_epsilon_to_1000(log_ratio, quantile):
+    ratio = math.exp(log_ratio)
+    epsilon = min(max(0.0, ratio * (ratio / 2 + quantile)), 1000.0)
+    ours = float(
+        gaussian.gaussian_log_delta(sensitivity=ratio, sigma=1.0, epsilon=epsilon)
+    )
+    exact = exact_log_delta(ratio, epsilon)
+    assert ours == pytest.approx(exact, abs=1e-12, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "epsilon"),
+    [(1e-9, 0.0), (1e-9, 1e-9), (1e-6, 3e-6), (1e-3, 1e-6), (0.5, 700.0), (0.02, 40.0)],
+)
+def test_small_shifts_and_far_tails_do_not_cancel(ratio, epsilon):
+    ours = float(
+        gaussian.gaussian_log_delta(sensitivity=ratio, sigma=1.0, epsilon=epsilon)
+    )
+    assert ours == pytest.approx(exact_log_delta(ratio, epsilon), abs=1e-12, rel=1e-14)
+
+
+def test_the_textbook_difference_fails_where_ours_does_not():
+    """The mutation: both terms in floating point, in the open."""
+    u, e = 0.02, 0.15
+    naive = stats.norm.cdf(u / 2 - e / u) - math.exp(e) * stats.norm.cdf(-u / 2 - e / u)
+    exact = math.exp(exact_log_delta(u, e))
+    assert abs(naive / exact - 1) > 1e-13
+    ours = float(gaussian.gaussian_delta(sensitivity=u, sigma=1.0, epsilon=e))
+    assert abs(ours / exact - 1) < 1e-13
+    with pytest.raises(OverflowError):
+        math.exp(720.0)  # its factor, where the curve itself is harmless
+    assert (
+        0.0 < gaussian.gaussian_delta(sensitivity=36.0, sigma=1.0, epsilon=720.0) < 1.0
+    )
+
+
+@pytest.mark.parametrize(("ratio", "epsilon"), [(0.4, 0.2), (1.0, 1.0), (3.0, 5.0)])
+def test_delta_is_the_hockey_stick_integral(ratio, epsilon):
+    def excess(y: float) -> float:
+        gap = stats.norm.pdf(y, ratio) - math.exp(epsilon) * stats.norm.pdf(y)
+        return max(gap, 0.0)
+
+    start = ratio / 2 + epsilon / ratio  # there the two densities cross
+    integral = integrate.quad(excess, start, start + 12.0, epsabs=1e-14)[0]
+    ours = gaussian.gaussian_delta(sensitivity=ratio, sigma=1.0, epsilon=epsilon)
+    assert float(ours) == pytest.approx(integral, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("noise", "delta"), [(0.7, 1e-5), (2.52441, 0.01), (13.2, 0.1)]
+)
+def test_epsilon_agrees_with_an_accountant(noise, delta):
+    """dp-accounting discretises the loss; its answer is an upper bound."""
+    accountant = dp_accounting.pld.PLDAccountant(
+        value_discretization_interval=1e-4,
+        neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_SPECIAL,
+    )
+    accountant.compose(dp_accounting.GaussianDpEvent(noise))
+    theirs = accountant.get_epsilon(delta)
+    ours = gaussian.gaussian_epsilon(sensitivity=1.0, sigma=noise, delta=delta)
+    assert ours - 1e-9 <= theirs <= ours + 1e-3
+
+
+@quick
+@given(
+    ratio=st.floats(1e-3, 20.0),
+    log_delta=st.floats(math.log(1e-300), -1e-12),
+)
+def test_epsilon_inverts_the_curve_on_the_private_side(ratio, log_delta):
+    delta = math.exp(log_delta)
+    epsilon = gaussian.gaussian_epsilon(sensitivity=ratio, sigma=1.0, delta=delta)
+    curve = gaussian.gaussian_log_delta(sensitivity=ratio, sigma=1.0, epsilon=epsilon)
+    assert float(curve) <= math.log(delta)
+    if epsilon > 0.0:
+        less = gaussian.gaussian_log_delta(
+            sensitivity=ratio,
+            sigma=1.0,
+            epsilon=max(0.0, epsilon - 1e-9 * (1 + epsilon)),
+        )
+        assert float(less) > math.log(delta) - 1e-11 * (1 - delta)
+
+
+def test_ends_of_the_scale():
+    assert gaussian.gaussian_epsilon(sensitivity=1.0, sigma=1.0, delta=0.0) == math.inf
+    assert gaussian.gaussian_epsilon(sensitivity=1.0, sigma=1.0, delta=1.0) == 0.0
+    total_variation = math.erf(0.5 / math.sqrt(2))
+    at_zero = gaussian.gaussian_delta(sensitivity=1.0, sigma=1.0, epsilon=0.0)
+    assert float(at_zero) == pytest.approx(total_variation, rel=1e-14)
+
+
+def test_curve_falls_with_epsilon_and_rises_with_sensitivity():
+    grid = np.linspace(0.0, 50.0, 400)
+    small = gaussian.gaussian_log_delta(sensitivity=1.0, sigma=1.0, epsilon=grid)
+    large = gaussian.gaussian_log_delta(sensitivity=1.1, sigma=1.0, epsilon=grid)
+    assert np.all(np.diff(small) < 0.0)
+    assert np.all(large > small)
+
+
+def test_epsilon_where_delta_is_nearly_one():
+    """Named bug: the allowance was relative to delta, not to its complement."""
+    delta = 1.0 - 2.0**-50
+    epsilon = gaussian.gaussian_epsilon(sensitivity=20.0, sigma=1.0, delta=delta)
+    with mpmath.workdps(60):
+        u, e = mpmath.mpf(20), mpmath.mpf(epsilon)
+        kept = mpmath.erfc((u / 2 - e / u) / mpmath.sqrt(2)) / 2
+        kept += mpmath.exp(e) * mpmath.erfc((u / 2 + e / u) / mpmath.sqrt(2)) / 2
+        assert float(kept * 2**50) == pytest.approx(1.0, rel=1e-9)
+        assert kept >= mpmath.mpf(2) ** -50
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "sigma"),
+    [
+        (300.0, 1.0),
+        (7e4, 1.0),
+        (7.1e5, 0.7),
+        (2158312.0, 1.0),
+        (1e7, 3.0),
+        (12345678.9, 1.1),
+        (9.9e7, 1.0),
+        (1e8, 1.0),
+    ],
+)
+@pytest.mark.parametrize("delta", [1e-300, 1e-5, 0.1, 0.5, 0.9, 1 - 1e-9, 1 - 2.0**-50])
+def test_epsilon_is_private_up_to_the_largest_ratio(sensitivity, sigma, delta):
+    """Named bug: above 7e4 the rounding of u/2 - epsilon/u outgrew the allowance."""
+    epsilon = gaussian.gaussian_epsilon(
+        sensitivity=sensitivity, sigma=sigma, delta=delta
+    )
+    with mpmath.workdps(60):
+        u, e = mpmath.mpf(sensitivity) / mpmath.mpf(sigma), mpmath.mpf(epsilon)
+
+        def exact(e: mpmath.mpf) -> mpmath.mpf:
+            first, second = u / 2 - e / u, -u / 2 - e / u
+            return mpmath.ncdf(first) - mpmath.exp(e) * mpmath.ncdf(second)
+
+        assert exact(e) <= mpmath.mpf(delta)
+        assert exact(e - 1e-10 * (1 + e)) > mpmath.mpf(delta)

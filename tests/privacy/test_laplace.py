@@ -1,35 +1,33 @@
-"""The Laplace mechanism: calibration, density, noise, and a sampled audit.
+"""The Laplace mechanism: calibration, exact curve, and a sampled audit.
 
-The audit is a second witness beside the exact profile: from samples alone it
-proves a lower bound on epsilon. With ALPHA split over its two Clopper-Pearson
-bounds it exceeds the true epsilon with probability below 1e-6.
+The audit is a second witness beside the exact curve: from samples alone it proves a
+lower bound on epsilon. With ALPHA split over its two Clopper-Pearson bounds it exceeds
+the true epsilon with probability below 1e-6.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
+from dp_accounting.pld import privacy_loss_distribution as pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 
-from dplib.privacy.gaussian import gaussian_mechanism
-from dplib.privacy.laplace import (
-    laplace_epsilon,
-    laplace_log_density,
-    laplace_mechanism,
-    laplace_scale,
-)
+from dplib.privacy.laplace import laplace_delta, laplace_epsilon, laplace_scale
 from dplib.rng import stream
 
 ALPHA = 9e-7
 DRAWS = 200_000
 
 quick = settings(max_examples=200, deadline=None, derandomize=True, database=None)
-positive = st.floats(1e-100, 1e100)
+positive = st.floats(1e-30, 1e30)
+ratios = st.floats(1e-6, 30.0)
 
 
 # --- calibration ---------------------------------------------------------------
@@ -43,22 +41,10 @@ def test_scale_keeps_its_promise_and_is_the_least(sensitivity, epsilon) -> None:
     assert Fraction(sensitivity) / Fraction(scale) <= Fraction(epsilon)
     smaller = math.nextafter(scale, 0.0)
     assert Fraction(sensitivity) / Fraction(smaller) > Fraction(epsilon)
-
-
-@quick
-@given(positive, positive)
-def test_round_trip(sensitivity, epsilon) -> None:
-    scale = laplace_scale(sensitivity=sensitivity, epsilon=epsilon)
     back = laplace_epsilon(sensitivity=sensitivity, scale=scale)
+    assert Fraction(sensitivity) / Fraction(scale) <= Fraction(back)
     assert back <= epsilon
     assert back == pytest.approx(epsilon, rel=5e-16, abs=0)
-
-
-@quick
-@given(positive, positive)
-def test_epsilon_is_never_below_the_quotient(sensitivity, scale) -> None:
-    epsilon = laplace_epsilon(sensitivity=sensitivity, scale=scale)
-    assert Fraction(epsilon) >= Fraction(sensitivity) / Fraction(scale)
 
 
 def test_rounding_to_nearest_would_break_the_promise() -> None:
@@ -78,111 +64,100 @@ def test_a_scale_rounded_down_for_print_claims_too_much() -> None:
     assert laplace_epsilon(sensitivity=12.0, scale=10.92) > math.log(3.0)
 
 
-def test_ends() -> None:
-    assert laplace_epsilon(sensitivity=0.0, scale=1.0) == 0.0
-    assert laplace_epsilon(sensitivity=1e308, scale=1e-308) == math.inf
-    with pytest.raises(ValueError, match="sensitivity / epsilon is a finite float"):
-        laplace_scale(sensitivity=1e308, epsilon=1e-308)
+# --- the exact curve -----------------------------------------------------------
 
 
-def test_arguments_cannot_be_swapped_in_silence() -> None:
-    with pytest.raises(TypeError, match="positional"):
-        laplace_scale(1.0, 2.0)
-    with pytest.raises(TypeError, match="positional"):
-        laplace_epsilon(1.0, 2.0)
+def integrated_delta(epsilon: float, shift: float, scale: float) -> float:
+    """The hockey stick of the two densities, by quadrature."""
+
+    def excess(y: float) -> float:
+        p = stats.laplace.pdf(y, scale=scale)
+        q = stats.laplace.pdf(y, shift, scale)
+        return max(p - math.exp(epsilon) * q, 0.0)
+
+    # The integrand has kinks at 0 and shift, and where the two densities meet.
+    kink = min(max((shift - epsilon * scale) / 2.0, 0.0), shift)
+    edges = sorted({-40.0 * scale, 0.0, kink, shift, shift + 40.0 * scale})
+    parts = [
+        integrate.quad(excess, a, b, epsabs=1e-13, epsrel=1e-13)[0]
+        for a, b in itertools.pairwise(edges)
+    ]
+    return math.fsum(parts)
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
-@pytest.mark.parametrize("name", ["sensitivity", "epsilon"])
-def test_bad_calibration(name, value) -> None:
-    arguments = {"sensitivity": 1.0, "epsilon": 1.0} | {name: value}
-    with pytest.raises(ValueError, match=f"The '{name}' parameter of laplace_scale"):
-        laplace_scale(**arguments)
+@pytest.mark.parametrize(
+    ("epsilon", "shift", "scale"),
+    [(0.0, 1.0, 1.0), (0.5, 1.0, 1.0), (1.0, 3.0, 2.0), (2.0, 6.0, 1.5)],
+)
+def test_curve_by_quadrature_which_notices_half_the_noise(
+    epsilon, shift, scale
+) -> None:
+    ours = laplace_delta(epsilon=epsilon, shift=shift, scale=scale)
+    assert ours == pytest.approx(integrated_delta(epsilon, shift, scale), abs=1e-11)
+    assert integrated_delta(epsilon, shift, scale / 2) > ours + 0.05
 
 
-# --- density and noise ---------------------------------------------------------
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.999, 1.0, 2.5])
+def test_curve_by_an_accountant(epsilon) -> None:
+    oracle = pld.from_laplace_mechanism(
+        0.75, sensitivity=1.5, value_discretization_interval=1e-4
+    )
+    theirs = oracle.get_delta_for_epsilon(epsilon)  # pessimistic
+    ours = laplace_delta(epsilon=epsilon, shift=1.5, scale=0.75)
+    assert ours <= theirs + 1e-12
+    assert ours == pytest.approx(theirs, abs=1e-4)
 
 
-def test_density_against_scipy() -> None:
-    x = np.linspace(-5.0, 7.0, 25)
-    scale = np.array([[0.5], [1.0], [30.0]])
-    ours = laplace_log_density(x, scale=scale)
-    np.testing.assert_allclose(ours, stats.laplace.logpdf(x, scale=scale), rtol=1e-14)
-    assert laplace_log_density(-1e300, scale=1.0) == -1e300
+def test_exact_values() -> None:
+    at = np.array([0.0, 2.0 - 2.0 * math.log(2.0), 2.0, 3.0])
+    ours = laplace_delta(epsilon=at, shift=4.0, scale=2.0)
+    np.testing.assert_allclose(ours, [1 - math.exp(-1), 0.5, 0.0, 0.0], atol=1e-15)
+    assert laplace_delta(epsilon=0.0, shift=0.0, scale=1.0) == 0.0
+    total_variation = stats.laplace.cdf(0.85, scale=0.6) * 2 - 1
+    ours = laplace_delta(epsilon=0.0, shift=1.7, scale=0.6)
+    assert ours == pytest.approx(total_variation)
 
 
-def test_noise_has_the_law_of_its_scale() -> None:
-    # Kolmogorov-Smirnov at 1e-6; half the noise is far outside.
-    scale = np.array([0.5, 20.0])
-    noise = laplace_mechanism(np.zeros((20_000, 2)), scale=scale, rng=stream(1, "ks"))
-    for column, b in zip(noise.T, scale, strict=True):
-        assert stats.kstest(column, stats.laplace(scale=b).cdf).pvalue > 1e-6
-        assert stats.kstest(column, stats.laplace(scale=b / 2).cdf).pvalue < 1e-12
-    assert abs(np.corrcoef(noise.T)[0, 1]) < 6 / math.sqrt(20_000)
+def test_no_digits_are_lost_near_the_end_of_the_curve() -> None:
+    epsilon = 1.0 - 3 * 2.0**-53
+    with mpmath.workdps(60):
+        exact = float(1 - mpmath.exp((mpmath.mpf(epsilon) - 1) / 2))
+    ours = laplace_delta(epsilon=epsilon, shift=1.0, scale=1.0)
+    assert ours == pytest.approx(exact, rel=1e-15, abs=0)
+    naive = 1.0 - math.exp((epsilon - 1.0) / 2.0)
+    assert naive != pytest.approx(exact, rel=0.1, abs=0)
 
 
-def test_noise_is_added_to_the_value_once_per_entry() -> None:
-    noise = laplace_mechanism(np.zeros((2, 3)), scale=2.0, rng=stream(2))
-    value = np.arange(6.0).reshape(2, 3)
-    released = laplace_mechanism(value, scale=2.0, rng=stream(2))
-    np.testing.assert_array_equal(released, value + noise)
-    assert len(np.unique(noise)) == 6
-    assert np.ndim(laplace_mechanism(1.0, scale=2.0, rng=stream(2))) == 0
-
-
-def test_a_value_is_never_released_twice() -> None:
-    # A scale of shape (2, 3) would send two noisy copies of a value of shape (3,).
-    with pytest.raises(ValueError, match=r"broadcasts to shape \(3,\)"):
-        laplace_mechanism(np.zeros(3), scale=np.ones((2, 3)), rng=stream(3))
-
-
-def test_bad_mechanism() -> None:
-    with pytest.raises(ValueError, match="positive in every entry"):
-        laplace_mechanism([0.0, 0.0], scale=[1.0, 0.0], rng=stream(3))
-    with pytest.raises(TypeError, match=r"must be a numpy\.random\.Generator"):
-        laplace_mechanism([0.0], scale=1.0, rng=np.random)
-    with pytest.raises(ValueError, match="an array of finite numbers"):
-        laplace_mechanism([np.nan], scale=1.0, rng=stream(3))
-
-
-@pytest.mark.parametrize(("value", "scale"), [(1.7e308, 1e308), (1e17, 1.0)])
-def test_noise_that_floats_cannot_add_is_refused(value, scale) -> None:
-    # It came out as infinity, or the value itself came back.
-    match = "at least the spacing of floats at the value, and small enough"
-    with pytest.raises(ValueError, match=match):
-        laplace_mechanism([0.0, value], scale=scale, rng=stream(3))
-    with pytest.raises(ValueError, match=match):
-        gaussian_mechanism(value=[0.0, value], sigma=scale, rng=stream(3))
+@quick
+@given(ratios, st.floats(0.0, 40.0), st.floats(0.0, 40.0))
+def test_curve_falls_in_epsilon_and_rises_in_the_shift(ratio, one, other) -> None:
+    low, high = sorted((one, other))
+    delta = laplace_delta(epsilon=[low, high], shift=ratio, scale=1.0)
+    assert 0.0 <= delta[1] <= delta[0] <= 1.0
+    wider = laplace_delta(epsilon=low, shift=ratio + 0.1, scale=1.0)
+    assert wider >= delta[0]
 
 
 # --- sampled audit -------------------------------------------------------------
 
 
-def audited_epsilon(
-    value: np.ndarray, shift: np.ndarray, scale: float, key: str
-) -> float:
+def audited_epsilon(shift: np.ndarray, scale: float, key: str) -> float:
     """Lower bound on epsilon from the event that every entry is beyond its shift."""
 
     def count(datum: np.ndarray, side: str) -> int:
-        stacked = np.broadcast_to(datum, (DRAWS, *datum.shape))
-        released = laplace_mechanism(stacked, scale=scale, rng=stream(5, key, side))
-        return int(np.count_nonzero(np.all(released > value + shift, axis=-1)))
+        noise = stream(5, key, side).laplace(0.0, scale, (DRAWS, *shift.shape))
+        return int(np.count_nonzero(np.all(datum + noise > shift, axis=-1)))
 
-    high, low = count(value + shift, "high"), count(value, "low")
+    high, low = count(shift, "high"), count(np.zeros_like(shift), "low")
     at_least = stats.beta.ppf(ALPHA / 2, high, DRAWS - high + 1)
     at_most = stats.beta.ppf(1 - ALPHA / 2, low + 1, DRAWS - low)
     return float(np.log(at_least / at_most))
 
 
-def test_audit_agrees_with_the_claim() -> None:
+def test_audit_agrees_with_the_claim_and_catches_half_the_noise() -> None:
     scale = laplace_scale(sensitivity=1.0, epsilon=1.0)
-    bound = audited_epsilon(np.zeros(1), np.ones(1), scale, "scalar")
-    assert 0.95 < bound <= 1.0
-
-
-def test_audit_catches_half_the_noise() -> None:
-    scale = laplace_scale(sensitivity=1.0, epsilon=1.0) / 2
-    assert audited_epsilon(np.zeros(1), np.ones(1), scale, "scalar") > 1.9
+    assert 0.95 < audited_epsilon(np.ones(1), scale, "scalar") <= 1.0
+    assert audited_epsilon(np.ones(1), scale / 2, "scalar") > 1.9
 
 
 def test_audit_catches_the_l2_norm() -> None:
@@ -190,30 +165,5 @@ def test_audit_catches_the_l2_norm() -> None:
     shift = np.ones(4)
     right = laplace_scale(sensitivity=float(np.linalg.norm(shift, 1)), epsilon=1.0)
     wrong = laplace_scale(sensitivity=float(np.linalg.norm(shift, 2)), epsilon=1.0)
-    assert audited_epsilon(np.zeros(4), shift, right, "vector") <= 1.0
-    assert audited_epsilon(np.zeros(4), shift, wrong, "vector") > 1.7
-
-
-def test_the_densities_catch_the_l2_norm_and_half_the_noise() -> None:
-    def loss(scale: float) -> float:
-        shift = np.ones(4)
-        beyond = np.full(4, 3.0)
-        there = laplace_log_density(beyond - shift, scale=scale)
-        here = laplace_log_density(beyond, scale=scale)
-        return float(np.sum(there - here))
-
-    assert loss(laplace_scale(sensitivity=4.0, epsilon=1.0)) == pytest.approx(1.0)
-    assert loss(laplace_scale(sensitivity=2.0, epsilon=1.0)) > 1.9
-    assert loss(laplace_scale(sensitivity=4.0, epsilon=1.0) / 2) > 1.9
-
-
-def test_numbers_that_no_float_equals() -> None:
-    # 1/3 was rounded to nearest first, and the epsilon was below 1/3.
-    third = Fraction(1, 3)
-    assert Fraction(laplace_epsilon(sensitivity=third, scale=1)) >= third
-    assert third / Fraction(laplace_scale(sensitivity=third, epsilon=3)) <= 3
-
-
-def test_shapes_of_a_density_that_do_not_match() -> None:
-    with pytest.raises(ValueError, match=r"broadcasts against shape \(3,\)"):
-        laplace_log_density([0.0, 1.0, 2.0], scale=[1.0, 2.0])
+    assert audited_epsilon(shift, right, "vector") <= 1.0
+    assert audited_epsilon(shift, wrong, "vector") > 1.7

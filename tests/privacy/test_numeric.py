@@ -1,4 +1,4 @@
-"""Rounding up, log(1 - exp x), and arrays of any shape."""
+"""Rounding up, and log(1 - exp x)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import math
 from fractions import Fraction
 
 import mpmath
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplib.privacy._numeric import enlarge, exact, log1mexp, real_array, round_up
+from dplib.privacy._numeric import log1mexp, round_up
 
 quick = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 
@@ -46,21 +45,3 @@ def test_log1mexp_at_the_ends() -> None:
     assert log1mexp(0.0) == -math.inf
     assert log1mexp(-math.inf) == 0.0
     assert log1mexp([[-1.0], [0.0]]).shape == (2, 1)
-
-
-def test_real_array() -> None:
-    assert real_array("x", 1, "f").shape == ()
-    assert real_array("x", np.ones((2, 0, 3)), "f").shape == (2, 0, 3)
-    with pytest.raises(ValueError, match="an array of numbers >= 0"):
-        real_array("x", [-1.0], "f", low=0.0)
-    with pytest.raises(ValueError, match="an array of real numbers"):
-        real_array("x", [[1.0], [1.0, 2.0]], "f")
-
-
-def test_enlarge_and_exact() -> None:
-    assert enlarge(1.0, 0) == 1.0
-    assert enlarge(1.0, 3) == 1.0 + 3 * 2.0**-52
-    for value in (3, 0.1, np.float32(0.1), np.longdouble(1) / 3):
-        assert exact(value) == Fraction(*value.as_integer_ratio())
-    assert exact(np.int64(3)) == 3
-    assert exact(Fraction(1, 3)) == Fraction(1, 3)

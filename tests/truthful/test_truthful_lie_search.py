@@ -9,13 +9,14 @@ from dplib.truthful.lie_search import (
     best_constant_lie,
     indifferent_report,
     lie_map,
+    objective_range,
     opposite_corner,
 )
 from dplib.truthful.lies import constant_lie
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     agent_objectives,
-    hale_egerstedt,
     pairwise_constraint,
 )
 from dplib.truthful.saddle import saddle_point
@@ -140,8 +141,16 @@ def test_an_ordinary_team_in_any_unit(unit):
         assert best.lie.bound < 1e-6 * cost
 
 
-def test_bad_arguments():
-    with pytest.raises(ValueError, match="'points' parameter of best_constant_lie"):
-        best_constant_lie(line(), 1, points=2)
-    with pytest.raises(ValueError, match="'reports' parameter of lie_map"):
-        lie_map(line(), 1, [[0.0, 1.0]])
+@given(st.lists(st.floats(-20, 20), min_size=4, max_size=4), st.floats(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_range_holds_every_cost_and_is_attained(targets, weight):
+    Q, a, c = pairwise_constraint((2, 2), [(0, 1)], limit=1.0)
+    lower, upper = [-3, -1, 0, -4], [5, 0, 2, 4]
+    team = Problem((2, 2), lower, upper, targets, [Q], [a], [c], [1.0, weight])
+    low, high = objective_range(team)
+    places = np.linspace(lower, upper, 9)
+    inside = np.array(np.meshgrid(*places.T)).reshape(4, -1).T
+    nearest = np.clip(targets, lower, upper)
+    costs = agent_objectives(team, np.vstack([inside, nearest]))
+    np.testing.assert_allclose(costs.max(axis=0), high)
+    np.testing.assert_allclose(costs.min(axis=0), low)

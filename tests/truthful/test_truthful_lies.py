@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 
 from dplib.rng import stream
-from dplib.truthful.algorithm import StepSizes
+from dplib.truthful import lies
+from dplib.truthful.algorithm import Plan, StepSizes, simulate
 from dplib.truthful.constants import multiplier_radius
+from dplib.truthful.kkt import polish
 from dplib.truthful.lies import constant_lie, pinned
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     agent,
     agent_objectives,
-    hale_egerstedt,
     jacobian,
     objective,
     pairwise_constraint,
 )
 from dplib.truthful.reports import Lie
-from dplib.truthful.saddle import regularised_saddle_point, saddle_point
-from dplib.truthful.simulation import simulate
+from dplib.truthful.saddle import saddle_point
 
 BEST = [0.958475902617, -5.527939080918]
 
@@ -57,6 +58,10 @@ def test_the_best_lie(instance):
     assert lie.gain == pytest.approx(agent_objectives(problem, truth.x)[5], abs=1e-9)
     assert np.abs(lie.q).max() < 1e-9
     assert lie.violation == pytest.approx(336.8, abs=0.05)
+    # The truth minimises the sum, this lie the cost of the others alone.
+    reported = lie.x.copy()
+    reported[10:12] = BEST
+    assert objective(problem, reported) >= truth.objective
     assert lie.others_gain > 0.0
 
 
@@ -91,25 +96,22 @@ def test_the_algorithm_goes_there(instance, report):
     steps, start = 20_000, 1_000_000
     alpha = 0.5 * (start + steps) ** (-1 / 3)
     still = pinned(problem, 5, report)
-    goal = regularised_saddle_point(still, alpha, tolerance=1e-9)
-    q = goal.multipliers @ jacobian(problem, goal.x)[:, 10:12]
-    own = np.clip((problem.targets[10:12] - q) / (1.0 + alpha), -10.0, 10.0)
-    x = goal.x.copy()
-    x[10:12] = own
-    run = simulate(
+    plain = saddle_point(still)
+    x, mu, _ = polish(still, plain.x, plain.multipliers, alpha, 1e-9)
+    q = mu @ jacobian(problem, x)[:, 10:12]
+    x[10:12] = np.clip((problem.targets[10:12] - q) / (1.0 + alpha), -10.0, 10.0)
+    plan = Plan(
         problem,
-        None,
-        steps=steps,
         radius=multiplier_radius(problem, np.zeros(16)),
-        rng=stream(1, "unused"),
         lies=[Lie(5, report)],
         x0=x,
-        mu0=goal.multipliers,
+        mu0=mu,
         record=[steps],
         sizes=StepSizes(first=start),
     )
+    run = simulate(plan, stream(1, "unused"))
     assert np.abs(run.x[1, 0] - x).max() < 1e-2
-    assert np.abs(run.mu[1, 0] - goal.multipliers).max() < 1e-2
+    assert np.abs(run.mu[1, 0] - mu).max() < 1e-2
     # The equilibrium without the terms is near by; the truthful one is not.
     lie = constant_lie(problem, 5, report, truth=truth)
     assert np.abs(x - lie.x).max() < 0.5
@@ -128,15 +130,6 @@ def test_two_agents_in_fractions():
         assert lie.gain == pytest.approx(float(gain), abs=1e-9)
 
 
-def test_truth_minimises_the_sum_and_the_lie_the_others(instance):
-    problem, truth = instance
-    lie = constant_lie(problem, 5, BEST, truth=truth)
-    reported = lie.x.copy()
-    reported[10:12] = BEST
-    assert objective(problem, reported) >= truth.objective
-    assert lie.others_gain >= 0.0
-
-
 def test_an_agent_without_wishes_has_no_cost_to_save():
     Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
     idle = Problem((1, 1), [-9, -9], [9, 9], [0, 4], [Q], [a], [c], [1.0, 0.0])
@@ -144,15 +137,6 @@ def test_an_agent_without_wishes_has_no_cost_to_save():
     lie = constant_lie(idle, 1, [5.0], truth=truth)
     assert lie.gain == 0.0
     assert lie.x[1] == -9.0  # the reply pushes it down for good
-
-
-def test_pinned_refuses_what_is_not_in_the_box():
-    with pytest.raises(ValueError, match=r"'report' parameter of pinned must be in"):
-        pinned(hale_egerstedt(), 5, [11, 0])
-    with pytest.raises(ValueError, match=r"'report' parameter of pinned"):
-        pinned(hale_egerstedt(), 5, [1, 0, 0])
-    with pytest.raises(ValueError, match=r"'i' parameter of agent"):
-        pinned(hale_egerstedt(), 8, [1, 0])
 
 
 def test_a_report_that_nobody_can_follow():
@@ -171,38 +155,37 @@ def test_the_radius_of_the_multipliers_counts():
     with pytest.raises(RuntimeError, match=r"add up to 1\.75, more than M"):
         constant_lie(pair, 1, report, radius=radius)
     start, steps = 1_000_000, 20_000  # small Tikhonov terms, and their equilibrium
-    run = simulate(
+    plan = Plan(
         pair,
-        None,
-        steps=steps,
         radius=radius,
-        rng=stream(1, "unused"),
         lies=[Lie(1, report)],
         x0=[6.0, -2.0],
         mu0=[1.0],
         record=[steps],
         sizes=StepSizes(first=start),
     )
+    run = simulate(plan, stream(1, "unused"))
     assert run.mu[1, 0, 0] == pytest.approx(1.0, abs=1e-9)
     np.testing.assert_allclose(run.x[1, 0], [6.0, -2.0], atol=0.02)
     gain = 0.5 - 0.5 * (run.x[1, 0, 1] - 4.0) ** 2
     assert gain == pytest.approx(-17.5, abs=0.1)
 
 
-def test_bound_covers_a_displaced_saddle_point(instance):
-    """Shift the input by a known error: the gain moves by less than the bound."""
-    from dplib.truthful.lies import equilibrium
-
+def test_bound_covers_a_displaced_saddle_point(instance, monkeypatch):
+    """Shift the saddle point by a known error: the gain moves less than the bound."""
     problem, truth = instance
-    still = saddle_point(pinned(problem, 5, [0.0, 5.0]), tolerance=1e-10)
-    right = equilibrium(problem, 5, truth, still.x, still.multipliers, still.bound)
+    y = [0.0, 5.0]
+    right = constant_lie(problem, 5, y, truth=truth)
+    still = saddle_point(pinned(problem, 5, y), tolerance=1e-10)
     random = stream(3, "shift")
     for size in (1e-6, 1e-3):
         move = random.standard_normal(20)
         move[10:12] = 0.0
         move *= size / np.linalg.norm(move)
-        x, mu = still.x + move[:16], still.multipliers + move[16:]
-        off = equilibrium(problem, 5, truth, x, mu, size)
+        shifted = (still.x + move[:16], still.multipliers + move[16:], size)
+        with monkeypatch.context() as patch:
+            patch.setattr(lies, "_saddle", lambda *_, found=shifted: found)
+            off = constant_lie(problem, 5, y, truth=truth)
         assert abs(off.gain - right.gain) <= off.bound
         assert off.bound < 1e4 * size
 

@@ -98,11 +98,17 @@ def test_a_bad_value_is_one_sentence(name: str, bad: dict[str, Any]) -> None:
     assert sentence.fullmatch(str(caught.value)), str(caught.value)
 
 
-@pytest.mark.parametrize("lie", ["none", "target", "corner", "best", "pretend"])
-@pytest.mark.parametrize("noise", ["none", "table", "calibrated", "repaired"])
-def test_every_lie_meets_every_noise_in_the_batch_notebook(
-    lie: str, noise: str
-) -> None:
+@pytest.mark.parametrize(
+    ("lie", "noise"),
+    [
+        ("none", "none"),
+        ("target", "table"),
+        ("corner", "calibrated"),
+        ("best", "repaired"),
+        ("pretend", "table"),
+    ],
+)
+def test_every_lie_and_every_noise_in_the_batch_notebook(lie: str, noise: str) -> None:
     execute("07_batch", {"lie": lie, "noise": noise, "steps": 1})
 
 
@@ -119,6 +125,7 @@ def test_teams_of_a_reader(tmp_path: Path, name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "values"),
     [
+        ("01_problem", {"steps": 1000, "gamma_bar": 0.05, "alpha_bar": 12.6}),
         ("02_noise", {"epsilon": 100.0, "B": 20.0, "seed": 1}),
         ("02_noise", {"epsilon": 1e-6, "B": 1e-6}),
         ("03_privacy", {"epsilon": 1e-6, "B": 1e-6}),

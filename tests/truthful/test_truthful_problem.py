@@ -1,26 +1,22 @@
 """Problem 0: values against the paper's own formulas, derivatives, refusals."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     agent,
     agent_objectives,
     constraints,
-    hale_egerstedt,
     is_slater_point,
     jacobian,
-    lagrangian,
     lagrangian_gradient,
     lagrangian_hessian,
     objective,
     objective_gradient,
-    pairwise_constraint,
 )
 
 TABLE_I = [(6, -4), (2, 2), (-7, 7), (8, -9), (3, -7), (10, 10), (-10, -10), (6, -6)]
@@ -96,9 +92,13 @@ def test_derivatives_against_differences():
         differences(lambda y: constraints(problem, y), x).T,
         **close,
     )
+
+    def lagrangian(y):
+        return objective(problem, y) + constraints(problem, y) @ mu
+
     np.testing.assert_allclose(
         lagrangian_gradient(problem, x, mu),
-        differences(lambda y: lagrangian(problem, y, mu), x),
+        differences(lagrangian, x),
         **close,
     )
     np.testing.assert_allclose(
@@ -122,11 +122,11 @@ def test_runs_are_evaluated_at_once():
     for function in (agent_objectives, objective, constraints, jacobian):
         one_by_one = [[function(problem, x[i, j]) for j in range(5)] for i in range(4)]
         np.testing.assert_allclose(function(problem, x), one_by_one, atol=1e-12)
-    for function in (lagrangian, lagrangian_gradient):
-        one_by_one = [
-            [function(problem, x[i, j], mu) for j in range(5)] for i in range(4)
-        ]
-        np.testing.assert_allclose(function(problem, x, mu), one_by_one, atol=1e-12)
+    one_by_one = [
+        [lagrangian_gradient(problem, x[i, j], mu) for j in range(5)] for i in range(4)
+    ]
+    all_at_once = lagrangian_gradient(problem, x, mu)
+    np.testing.assert_allclose(all_at_once, one_by_one, atol=1e-12)
 
 
 def test_agents_of_any_dimension():
@@ -139,23 +139,10 @@ def test_agents_of_any_dimension():
         for i, s in enumerate(slices)
     ]
     np.testing.assert_allclose(agent_objectives(problem, x), costs, rtol=1e-14)
-    with pytest.raises(ValueError, match="integer between 0 and 2"):
-        agent(problem, 3)
 
 
-def test_a_problem_cannot_be_changed():
+def test_slater_point_needs_room_in_every_constraint():
     problem = hale_egerstedt()
-    for name in ("lower", "upper", "targets", "Q", "a", "c", "weights"):
-        with pytest.raises(ValueError, match="read-only"):
-            getattr(problem, name)[...] = 0.0
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        problem.c = np.ones(4)
-
-
-def test_slater_point_needs_the_box_too():
-    problem = hale_egerstedt()
-    assert is_slater_point(problem, np.full(16, 9.0))
-    assert not is_slater_point(problem, np.full(16, 11.0))
     on_the_edge = np.zeros(16)
     on_the_edge[2:4] = 1.0, 2.0  # g_1 = 1 + 4 - 5
     assert constraints(problem, on_the_edge)[0] == 0.0
@@ -163,34 +150,24 @@ def test_slater_point_needs_the_box_too():
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "sentence"),
+    ("change", "sentence"),
     [
-        ({"dims": ()}, ValueError, "'dims' parameter of Problem must be a sequence"),
-        (
-            {"dims": (2, 0)},
-            ValueError,
-            "'dims' parameter of Problem must be an integer",
-        ),
-        ({"dims": (2, 2)}, ValueError, r"'lower' .* shape \(4,\)"),
-        ({"lower": [0, 0, 0]}, ValueError, r"'lower' .* shape \(2,\)"),
-        ({"upper": [1, -2]}, ValueError, "'lower' in coordinate 1, -1.0 .*empty"),
-        ({"upper": [1, np.inf]}, ValueError, "'upper' .* finite numbers"),
-        ({"targets": [np.nan, 0]}, ValueError, "'targets' .* finite numbers"),
-        ({"targets": ["a", "b"]}, TypeError, "'targets' .* real numbers"),
-        ({"weights": [1, -1]}, ValueError, "'weights' .* non-negative"),
-        ({"weights": [1]}, ValueError, r"'weights' .* shape \(2,\)"),
-        ({"c": []}, ValueError, "'c' .* m >= 1 constraints"),
-        ({"c": [1, 2]}, ValueError, r"'Q' .* shape \(2, 2, 2\)"),
-        ({"a": [[1, 2, 3]]}, ValueError, r"'a' .* shape \(1, 2\)"),
-        ({"Q": [[[2, 1], [0, 2]]]}, ValueError, "symmetric in constraint 0"),
+        ({"dims": ()}, "'dims' .* at least one agent"),
+        ({"dims": (2, 0)}, "'dims' .* an integer >= 1"),
+        ({"lower": [0, 0, 0]}, r"'lower' .* shape \(2,\)"),
+        ({"upper": [1, -2]}, "'upper' .* 'lower' in coordinate 1, -1.0"),
+        ({"targets": [np.nan, 0]}, "'targets' .* finite numbers"),
+        ({"weights": [1, -1]}, "'weights' .* non-negative"),
+        ({"c": []}, "'c' .* m >= 1 constraints"),
+        ({"a": [[1, 2, 3]]}, r"'a' .* shape \(1, 2\)"),
+        ({"Q": [[[2, 1], [0, 2]]]}, "'Q' .* symmetric in constraint 0"),
         (
             {"Q": [np.eye(2), [[1, 3], [3, 1]]], "a": np.zeros((2, 2)), "c": [0, 0]},
-            ValueError,
-            "positive semidefinite in constraint 1 .*smallest eigenvalue -2",
+            "'Q' .* semidefinite in constraint 1 .*smallest eigenvalue -2",
         ),
     ],
 )
-def test_bad_problems_are_refused_in_one_sentence(change, error, sentence):
+def test_a_problem_that_is_none_is_refused_in_one_sentence(change, sentence):
     good = {
         "dims": (1, 1),
         "lower": [-1, -1],
@@ -201,10 +178,8 @@ def test_bad_problems_are_refused_in_one_sentence(change, error, sentence):
         "c": [-1],
     }
     Problem(**good)
-    with pytest.raises(error, match=sentence) as caught:
+    with pytest.raises(ValueError, match=sentence):
         Problem(**(good | change))
-    assert str(caught.value).startswith("The '")
-    assert str(caught.value).endswith("instead.")
 
 
 def test_a_convex_constraint_is_not_refused_for_rounding():
@@ -213,49 +188,3 @@ def test_a_convex_constraint_is_not_refused_for_rounding():
     Problem(
         (12,), -np.ones(12), np.ones(12), np.zeros(12), Q, np.zeros((1, 12)), [-1.0]
     )
-
-
-@pytest.mark.parametrize(
-    ("dims", "pairs", "limit", "sentence"),
-    [
-        ((1, 1), [(0, 2)], 1.0, "integer between 0 and 1"),
-        ((1, 1), [(0, 0)], 1.0, "different agents"),
-        ((1, 2), [(0, 1)], 1.0, "equally many coordinates"),
-        ((1, 1), [(0, 1, 1)], 1.0, "a sequence of pairs"),
-        ((1, 1), [(0, 1)], 0.0, "'limit' .* positive"),
-    ],
-)
-def test_bad_pairs_are_refused(dims, pairs, limit, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        pairwise_constraint(dims, pairs, limit=limit)
-
-
-def test_states_of_the_wrong_size_are_refused():
-    problem = hale_egerstedt()
-    with pytest.raises(ValueError, match=r"'x' parameter of objective_gradient"):
-        objective_gradient(problem, np.zeros(8))
-    with pytest.raises(ValueError, match=r"'x' parameter of constraints"):
-        constraints(problem, 3.0)
-    with pytest.raises(ValueError, match="finite"):
-        objective(problem, np.full(16, np.nan))
-    with pytest.raises(ValueError, match=r"'mu' parameter of lagrangian .*\(4,\)"):
-        lagrangian(problem, np.zeros(16), np.zeros(3))
-
-
-def test_no_raw_error_from_a_problem():
-    with pytest.raises(ValueError, match="The 'x' parameter of"):
-        objective(hale_egerstedt(), [[0.0] * 16, [0.0]])
-    for wrong in (None, "problem"):
-        with pytest.raises(TypeError, match=r"'problem' .* must be a Problem"):
-            constraints(wrong, np.zeros(16))
-        with pytest.raises(TypeError, match=r"'problem' .* must be a Problem"):
-            is_slater_point(wrong, np.zeros(16))
-    for pairs, error in ((3, TypeError), ([3], ValueError)):
-        with pytest.raises(error, match="a sequence of pairs of agents"):
-            pairwise_constraint((1, 1), pairs, limit=4.0)
-
-
-def test_masked_states_are_refused():
-    masked = np.ma.masked_array(np.zeros(16), mask=np.arange(16) == 3)
-    with pytest.raises(ValueError, match="without masked entries"):
-        objective(hale_egerstedt(), masked)

@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dplib.rewards.cost import ARMS, arms, costs_of_privacy, optimum
-from dplib.rewards.examples import example_two
-from dplib.rewards.perturbation import joint_noise, standard_draw
+from dplib.rewards.cost import ARMS, arms, costs_of_privacy
+from dplib.rewards.mechanism import standard_draw
+from dplib.rewards.paper import example_two
 from dplib.rng import stream
 
 PARAMETERS = {
@@ -41,11 +41,8 @@ COLUMNS = (
 
 @lru_cache(maxsize=2)
 def team(r_max):
-    """Return the example and its optimum."""
-    example = example_two(
-        r_max, discount=PARAMETERS["discount"], law=PARAMETERS["slip"]
-    )
-    return example, optimum(example)
+    """Return the example, whose optimum is computed once."""
+    return example_two(r_max, discount=PARAMETERS["discount"], law=PARAMETERS["slip"])
 
 
 def tasks():
@@ -60,7 +57,7 @@ def tasks():
 
 def run(r_max, b, epsilon):
     """Return one row for each arm and start."""
-    example, best = team(r_max)
+    example = team(r_max)
     model = example.model
     laws = arms(
         model.actions, bound=b, epsilon=float(epsilon), delta=PARAMETERS["delta"]
@@ -71,11 +68,9 @@ def run(r_max, b, epsilon):
         rng = stream(PARAMETERS["seed"], "rewards/grid", block)
         draw = standard_draw(model.n_states, model.actions, samples=size, rng=rng)
         for arm in ARMS:
-            noise = joint_noise(laws[arm], draw)
+            noise = laws[arm].noise(draw)
             starts = [example.start, example.goal_state]
-            found[arm].append(
-                costs_of_privacy(example, noise, reference=best, starts=starts)
-            )
+            found[arm].append(costs_of_privacy(example, noise, starts=starts))
     rows = []
     for at, start in enumerate(("far", "goal")):
         percent = {

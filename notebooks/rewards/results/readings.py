@@ -18,10 +18,9 @@ import numpy as np
 
 from dplib.mdp.gridworld import SLIP_LAWS
 from dplib.privacy.gaussian import kappa_sigma
-from dplib.rewards.cost import costs_of_privacy, optimum
-from dplib.rewards.examples import example_two
-from dplib.rewards.noise_law import input_noise
-from dplib.rewards.perturbation import joint_noise, standard_draw
+from dplib.rewards.cost import costs_of_privacy
+from dplib.rewards.mechanism import input_noise, standard_draw
+from dplib.rewards.paper import example_two
 from dplib.rng import stream
 
 PARAMETERS = {
@@ -63,11 +62,10 @@ def run(rewards, slip, discount, b):
         sigma = kappa_sigma(
             sensitivity=b, epsilon=float(epsilon), delta=PARAMETERS["delta"]
         )
-        noise = joint_noise(input_noise(model.actions, sigma=sigma), draw)
+        noise = input_noise(model.actions, sigma=sigma).noise(draw)
         found = costs_of_privacy(
             example,
             noise,
-            reference=optimum(example),
             starts=[example.start, example.goal_state],
         )
         for at, start in enumerate(("far", "goal")):

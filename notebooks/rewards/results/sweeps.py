@@ -16,9 +16,8 @@ import numpy as np
 from dplib.mdp.gridworld import SLIP_LAWS
 from dplib.mdp.solve import value_iteration
 from dplib.privacy.gaussian import kappa_sigma
-from dplib.rewards.examples import example_two
-from dplib.rewards.noise_law import input_noise
-from dplib.rewards.perturbation import joint_noise, standard_draw
+from dplib.rewards.mechanism import input_noise, standard_draw
+from dplib.rewards.paper import example_two
 from dplib.rng import stream
 
 PARAMETERS = {
@@ -63,7 +62,7 @@ def run(rule, law, b, epsilon):
     )
     rng = stream(PARAMETERS["seed"], "rewards/sweeps")
     draw = standard_draw(model.n_states, model.actions, samples=samples, rng=rng)
-    noise = joint_noise(input_noise(model.actions, sigma=sigma), draw)
+    noise = input_noise(model.actions, sigma=sigma).noise(draw)
     rules = {"tolerance": PARAMETERS["tolerance"], "stopping": rule}
     counts = np.array(
         [

@@ -9,9 +9,9 @@ Columns as in ``grid.py``.
 
 import numpy as np
 
-from dplib.rewards.cost import ARMS, arms, costs_of_privacy, optimum
-from dplib.rewards.examples import example_one
-from dplib.rewards.perturbation import joint_noise, standard_draw
+from dplib.rewards.cost import ARMS, arms, costs_of_privacy
+from dplib.rewards.mechanism import standard_draw
+from dplib.rewards.paper import example_one
 from dplib.rng import stream
 
 PARAMETERS = {
@@ -46,7 +46,7 @@ def tasks():
 def run(agents, p, discount, b):
     """Return one row for each arm."""
     example = example_one(agents, float(p), discount=float(discount))
-    best, model = optimum(example), example.model
+    model = example.model
     laws = arms(
         model.actions,
         bound=b,
@@ -56,10 +56,7 @@ def run(agents, p, discount, b):
     rng = stream(PARAMETERS["seed"], "rewards/teams", agents)
     samples = PARAMETERS["samples"]
     draw = standard_draw(model.n_states, model.actions, samples=samples, rng=rng)
-    found = {
-        arm: costs_of_privacy(example, joint_noise(laws[arm], draw), reference=best)
-        for arm in ARMS
-    }
+    found = {arm: costs_of_privacy(example, laws[arm].noise(draw)) for arm in ARMS}
     rows = []
     for group, mechanism in ARMS:
         one = found[group, mechanism]

@@ -9,14 +9,10 @@ over policies that share their standard normals, for every epsilon and for no no
 import numpy as np
 
 from dplib.privacy.gaussian import kappa_sigma
-from dplib.rewards.guidance import FIRST_FIT, SECOND_FIT, THIRD_FIT
-from dplib.rewards.waypoint_flights import (
-    VANISHING,
-    Scenario,
-    fly_routes,
-    private_routes,
-)
-from dplib.rewards.waypoints import DESIGNS, paper_grid, reward_table
+from dplib.rewards.adversary import fly_routes
+from dplib.rewards.flight import FIRST_FIT, SECOND_FIT, THIRD_FIT
+from dplib.rewards.paper import Scenario, paper_grid
+from dplib.rewards.waypoints import DESIGNS, VANISHING, private_routes, reward_table
 from dplib.rng import stream
 
 PARAMETERS = {

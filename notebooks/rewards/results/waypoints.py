@@ -14,14 +14,10 @@ policies that would go in circles.
 import numpy as np
 
 from dplib.privacy.gaussian import kappa_sigma
-from dplib.rewards.guidance import FIRST_FIT, SECOND_FIT
-from dplib.rewards.waypoint_flights import (
-    VANISHING,
-    Scenario,
-    fly_routes,
-    private_routes,
-)
-from dplib.rewards.waypoints import paper_grid, reward_table
+from dplib.rewards.adversary import fly_routes
+from dplib.rewards.flight import FIRST_FIT, SECOND_FIT
+from dplib.rewards.paper import Scenario, paper_grid
+from dplib.rewards.waypoints import VANISHING, private_routes, reward_table
 from dplib.rng import stream
 
 PARAMETERS = {

@@ -5,8 +5,9 @@ that of the multipliers. Five digits.
 """
 
 from dplib.book.rounding import rounded
-from dplib.truthful.algorithm import record_steps
-from dplib.truthful.experiment import errors, perform
+from dplib.rng import stream
+from dplib.truthful.algorithm import record_steps, simulate
+from dplib.truthful.paper import errors, experiment_plan
 
 PARAMETERS = {"seed": 2026, "steps": 250_000, "runs": 300, "recorded": 50}
 AGREEMENT = {"rule": "relative", "tolerance": 1.0e-4}
@@ -23,5 +24,6 @@ def tasks():
 
 def run(number):
     """Run once, truthfully."""
-    done = perform(PARAMETERS["seed"], number, steps=PARAMETERS["steps"], record=RECORD)
+    rng = stream(PARAMETERS["seed"], "truthful", "noise", number)
+    done = simulate(experiment_plan(record=RECORD), rng)
     return [[rounded(v, digits=5) for curve in errors(done) for v in curve[0]]]

@@ -7,22 +7,23 @@ the paper's agent 6 truly pays at the end of either run, the lie being the paper
 the multipliers acted. Runs of the same number share their random numbers.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from dplib.book.rounding import rounded
+from dplib.rng import stream
+from dplib.truthful.algorithm import StepSizes, simulate
 from dplib.truthful.constants import multiplier_radius
-from dplib.truthful.experiment import (
-    Setting,
-    errors,
-    instance,
-    liar_costs,
-    paper_lie,
-    perform,
-)
 from dplib.truthful.noise import calibrated, table_one, trajectory_adjacency
-from dplib.truthful.simulation import output_draws
+from dplib.truthful.paper import (
+    PAPER_LIE,
+    errors,
+    experiment_plan,
+    hale_egerstedt,
+    liar_costs,
+)
 
 PARAMETERS = {
     "seed": 2026,
@@ -55,28 +56,28 @@ COLUMNS = (
 
 
 @lru_cache(maxsize=1)
-def settings():
-    """Return the setting of each variant."""
-    problem, _ = instance()
+def plans():
+    """Return the plan of each variant, but for the start that is drawn in each run."""
+    problem = hale_egerstedt()
     mean = np.tile(problem.targets.reshape(8, 2).mean(axis=0), 8)
+    base = experiment_plan(record=[PARAMETERS["steps"]], lies=[PAPER_LIE])
 
-    def noise(factor=1.0, scales=None, shape="full"):
-        scales = table_one() if scales is None else scales
-        return {"draws": output_draws(problem, scales.scaled(factor), shape)}
+    def noise(factor):
+        return {"scales": table_one().scaled(factor)}
 
     corrected = calibrated(
         problem, adjacency=trajectory_adjacency(3.0), epsilon=float(np.log(3.0))
     )
     choices = {
         "baseline": {},
-        "structural": noise(shape="structural"),
-        "agent 3 corrected": noise(scales=corrected),
-        "start mean": {"start": "mean target"},
-        "start uniform": {"start": "uniform"},
-        "start targets": {"start": "targets"},
-        "mu 1": {"mu0": 1.0},
-        "k from 2": {"first": 2},
-        "k from 100": {"first": 100},
+        "structural": {"shape": "structural"},
+        "agent 3 corrected": {"scales": corrected},
+        "start mean": {"x0": mean},
+        "start uniform": {},
+        "start targets": {"x0": problem.targets},
+        "mu 1": {"mu0": np.ones(4)},
+        "k from 2": {"sizes": StepSizes(first=2)},
+        "k from 100": {"sizes": StepSizes(first=100)},
         "radius consensus": {"radius": multiplier_radius(problem, mean)},
         "radius none": {"radius": 1.0e9},
         "noise 1/2": noise(0.5),
@@ -85,7 +86,7 @@ def settings():
         "noise 17/6": noise(17 / 6),
         "noise 10.99": noise(float(np.log(3.0)) / 0.1),
     }
-    return {name: Setting(**choice) for name, choice in choices.items()}
+    return {name: replace(base, **choice) for name, choice in choices.items()}
 
 
 def tasks():
@@ -96,13 +97,12 @@ def tasks():
 
 def run(variant, number):
     """Run one pair."""
-    done = perform(
-        PARAMETERS["seed"],
-        number,
-        steps=PARAMETERS["steps"],
-        setting=settings()[variant],
-        lies=[paper_lie()],
-    )
+    plan = plans()[variant]
+    if variant == "start uniform":
+        start = stream(PARAMETERS["seed"], "truthful", "start", number)
+        box = plan.problem.lower, plan.problem.upper
+        plan = replace(plan, x0=start.uniform(*box))
+    done = simulate(plan, stream(PARAMETERS["seed"], "truthful", "noise", number))
     error_x, error_mu = errors(done)
     costs = liar_costs(done)
     values = (error_x[0, 0], error_mu[0, 0], costs[0, 0], costs[1, 0])

@@ -14,12 +14,13 @@ same gain for all other agents together.
 import numpy as np
 
 from dplib.rng import stream
+from dplib.truthful.algorithm import Plan, simulate
 from dplib.truthful.constants import multiplier_radius
 from dplib.truthful.lie_search import indifferent_report, opposite_corner
 from dplib.truthful.noise import calibrated, trajectory_adjacency
-from dplib.truthful.problem import agent_objectives, hale_egerstedt
+from dplib.truthful.paper import hale_egerstedt
+from dplib.truthful.problem import agent_objectives
 from dplib.truthful.reports import Lie, Pretence
-from dplib.truthful.simulation import simulate
 
 PARAMETERS = {
     "steps": 250_000,
@@ -55,15 +56,15 @@ def run(epsilon, seed):
     named.append(("own target", Lie(5, problem.targets[10:12])))
     # Nine digits: the same report, whatever the last bits of the solver.
     named.append(("best constant", Lie(5, indifferent_report(problem, 5).round(9))))
-    result = simulate(
+    plan = Plan(
         problem,
-        scales,
-        steps=PARAMETERS["steps"],
         radius=multiplier_radius(problem, np.zeros(problem.n_states)),
-        rng=stream(PARAMETERS["root"], "truthful", "lies", epsilon, seed),
-        lies=[lie for _, lie in named],
         record=[PARAMETERS["steps"]],
+        scales=scales,
+        lies=[lie for _, lie in named],
     )
+    rng = stream(PARAMETERS["root"], "truthful", "lies", epsilon, seed)
+    result = simulate(plan, rng)
     costs = agent_objectives(problem, result.x[:, -1])
     rows = []
     for row, (name, lie) in enumerate(named, start=1):

@@ -15,22 +15,22 @@ from functools import cache
 import numpy as np
 
 from dplib.book.rounding import rounded
+from dplib.privacy.laplace import laplace_scale
+from dplib.rng import stream
+from dplib.truthful.algorithm import simulate
 from dplib.truthful.allocation import (
     noise_power_weights,
     optimal_allocation,
     uniform_repair,
 )
-from dplib.truthful.experiment import (
-    Setting,
-    errors,
-    instance,
-    liar_costs,
-    paper_lie,
-    perform,
-)
-from dplib.truthful.input_perturbation import report_draws, report_scale
 from dplib.truthful.noise import trajectory_adjacency
-from dplib.truthful.simulation import output_draws
+from dplib.truthful.paper import (
+    PAPER_LIE,
+    errors,
+    experiment_plan,
+    hale_egerstedt,
+    liar_costs,
+)
 
 PARAMETERS = {
     "seed": 2026,
@@ -54,13 +54,14 @@ COLUMNS = ("epsilon", "error_x", "error_mu", "truthful", "lying")
 
 
 @cache
-def setting(mechanism, epsilon):
-    """Return the setting of one mechanism at one epsilon."""
-    problem, _ = instance()
-    adjacency = trajectory_adjacency(PARAMETERS["B"])
+def plan(mechanism, epsilon):
+    """Return the plan of one mechanism at one epsilon."""
+    problem = hale_egerstedt()
+    rest = {"record": [PARAMETERS["steps"]], "lies": [PAPER_LIE]}
     if mechanism == "input":
-        scale = report_scale(adjacency=adjacency, epsilon=epsilon)
-        return Setting(draws=report_draws(problem, scale=scale))
+        scale = laplace_scale(sensitivity=PARAMETERS["B"], epsilon=epsilon)
+        return experiment_plan(scales=None, report_scale=scale, **rest)
+    adjacency = trajectory_adjacency(PARAMETERS["B"])
     shape = "structural" if "structural" in mechanism else "full"
     if "uniform" in mechanism:
         scales = uniform_repair(problem, adjacency=adjacency, epsilon=epsilon)
@@ -70,7 +71,7 @@ def setting(mechanism, epsilon):
         scales = optimal_allocation(
             problem, adjacency=adjacency, epsilon=epsilon, weights=weights
         ).scales
-    return Setting(draws=output_draws(problem, scales, shape))
+    return experiment_plan(scales=scales, shape=shape, **rest)
 
 
 def tasks():
@@ -86,13 +87,8 @@ def tasks():
 def run(mechanism, level, number):
     """Run one pair."""
     epsilon = PARAMETERS["epsilon"][level]
-    done = perform(
-        PARAMETERS["seed"],
-        number,
-        steps=PARAMETERS["steps"],
-        setting=setting(mechanism, epsilon),
-        lies=[paper_lie()],
-    )
+    rng = stream(PARAMETERS["seed"], "truthful", "noise", number)
+    done = simulate(plan(mechanism, epsilon), rng)
     error_x, error_mu = errors(done)
     costs = liar_costs(done)
     values = (error_x[0, 0], error_mu[0, 0], costs[0, 0], costs[1, 0])

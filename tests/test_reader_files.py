@@ -1,0 +1,120 @@
+"""YAML that readers write: what is read, and what is refused in one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from dplib.reader_files import ReaderFileError, load
+
+SCHEMA = {
+    "type": "object",
+    "required": ["limit", "agents"],
+    "additionalProperties": False,
+    "properties": {
+        "limit": {"type": "number", "must": "a number"},
+        "agents": {
+            "type": "array",
+            "items": {
+                "required": ["box"],
+                "properties": {
+                    "box": {
+                        "type": "array",
+                        "items": {"type": "number", "minimum": 0, "must": "0 or more"},
+                    },
+                    "count": {"type": "integer"},
+                },
+            },
+        },
+    },
+}
+
+
+def read(folder, text, schema=SCHEMA):
+    path = folder / "mine.yml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load(path, schema)
+
+
+def test_yaml_1_2_reads_what_is_seen(tmp_path):
+    text = "a: 1e-5\nb: [010, no, 1:30, 0.5]\nc: {d: word}\n"
+    assert read(tmp_path, text, {}) == {
+        "a": 1e-5,
+        "b": [10, "no", "1:30", 0.5],
+        "c": {"d": "word"},
+    }
+
+
+@pytest.mark.parametrize("number", ["7", "1e-5", "-.5", "1e60", "0"])
+def test_a_number_is_read(tmp_path, number):
+    held = read(tmp_path, f"limit: {number}\nagents: []")
+    assert held == {"limit": float(number), "agents": []}
+
+
+@pytest.mark.parametrize(
+    "value", ['"1"', "true", ".inf", ".nan", "1e61", "1" + 400 * "0", "[1]", ""]
+)
+def test_what_is_no_number_is_refused(tmp_path, value):
+    with pytest.raises(ReaderFileError, match=r"^mine\.yml: limit must be a number\. "):
+        read(tmp_path, f"limit: {value}\nagents: []")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("7", "mine.yml: the file: 7 is not of type 'object'."),
+        ("limit: 1", "mine.yml: the file lacks the field 'agents'."),
+        (
+            "{limit: 1, agents: [], agent: 1}",
+            "mine.yml: the file has an unknown field 'agent'; did you mean 'agents'?",
+        ),
+        (
+            "{limit: 1, agents: [], 7: 1}",
+            "mine.yml: the file has an unknown field '7'; known: limit, agents.",
+        ),
+        (
+            "{limit: 1, agents: [{box: [1, -2]}]}",
+            "mine.yml: agents[0].box[1] must be 0 or more. Got -2.",
+        ),
+        (
+            "{limit: 1, agents: [{id: ada, box: [1, -2]}]}",
+            "mine.yml: ada: box[1] must be 0 or more. Got -2.",
+        ),
+        ("{limit: 1, agents: [{}]}", "mine.yml: agents[0] lacks the field 'box'."),
+        ("{limit: 1, agents: [{id: ada}]}", "mine.yml: ada lacks the field 'box'."),
+        (
+            "{limit: 1, agents: [{box: [], count: a}]}",
+            "mine.yml: agents[0].count: 'a' is not of type 'integer'.",
+        ),
+        (
+            "{limit: 1, agents: [{box: [], count: 3.0}]}",
+            "mine.yml: agents[0].count: 3.0 is not of type 'integer'.",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(tmp_path, text, sentence):
+    with pytest.raises(ReaderFileError) as caught:
+        read(tmp_path, text)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: 1\na: 2", "mine.yml, line 2: found duplicate key"),
+        ("a: 1\nb: [", "mine.yml, line 2: "),
+        ("a: 2001-99-99", "mine.yml: not YAML: "),
+        ("a: !python/object:os.system x", "mine.yml, line 1: "),
+        (b"a: \xff", "mine.yml: not YAML: 'utf-8' codec can't decode byte 0xff"),
+    ],
+)
+def test_what_is_no_yaml_is_refused(tmp_path, text, words):
+    with pytest.raises(ReaderFileError) as caught:
+        read(tmp_path, text, {})
+    assert str(caught.value).startswith(words)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_file_and_a_folder_are_one_sentence(tmp_path):
+    for path, words in ((tmp_path / "none.yml", "No such file"), (Path(), "directory")):
+        with pytest.raises(ReaderFileError, match=words):
+            load(path, {})
