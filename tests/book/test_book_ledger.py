@@ -4,6 +4,7 @@ The *inventory* lists every numbered item of each paper, taken from its text;
 each must have an entry.
 """
 
+import importlib
 import re
 
 import pytest
@@ -118,3 +119,17 @@ def test_every_erratum_says_what_follows_from_it():
                 assert claim.consequence, claim.id
             if claim.verdict == "refuted":
                 assert claim.counterexample, claim.id
+
+
+LABEL = (
+    r"\b(?:Theorem|Lemma|Proposition|Corollary|Algorithm|Table|Example) (?:\d+|[IV]+)\b"
+)
+
+
+@pytest.mark.parametrize("chapter", ["rewards", "truthful"])
+def test_the_front_door_of_a_room_knows_every_numbered_statement(chapter):
+    """A newcomer finds Theorem 5 in one minute: in a file, or on a page."""
+    room = importlib.import_module(f"dplib.{chapter}")
+    door = set(re.findall(LABEL, " ".join(room.__doc__.split())))
+    places = " ".join(claim.where for claim in BOOK[chapter].claims.values())
+    assert set(re.findall(LABEL, places)) <= door
