@@ -21,11 +21,12 @@ from pathlib import Path
 import nbformat
 import papermill
 
+from dplib.book.kernels import environment
 from dplib.sweep import driver, engine
-from dplib.sweep.kernel import ENVIRONMENT
 from dplib.sweep.notebook import read
-from dplib.sweep.request import request
-from dplib.sweep.store import Result
+from dplib.sweep.report import report
+from dplib.sweep.store import Result, locked
+from dplib.sweep.worker import provenance
 
 POINTS, ROUNDS, MANY = 5, 5, 10_000
 # What was promised: per point at most so many times the loop; so many seconds.
@@ -80,14 +81,14 @@ def throughput(path, folder):
         for turn in range(ROUNDS + 1):
             values = list(range(turn * POINTS, (turn + 1) * POINTS))
             one, _ = timed(loop, path, folder, values)
-            other, report = timed(
+            other, found = timed(
                 driver.sweep,
                 path,
                 {"n": values},
                 out=folder / f"sweep-{turn}",
                 scheduler=client.scheduler.address,
             )
-            assert report.succeeded
+            assert found.succeeded
             if turn:  # the first warms both
                 pairs.append((one, other))
     return pairs
@@ -95,16 +96,19 @@ def throughput(path, folder):
 
 def fill(asked):
     """Finish all points without running them."""
+    about = provenance() | {"seconds": 1.0}
     sync, os.fsync = os.fsync, lambda _: None  # the disk is not what is timed
-    for key, point in zip(asked.keys, asked.points, strict=True):
-        result = Result(({"x": point["a"] * point["n"] / 3},), {"seconds": 1.0})
-        asked.store.write_result(key, point, result)
+    with locked(asked.store.out):
+        for key, point in zip(asked.keys, asked.points, strict=True):
+            row = {"x": point["a"] * point["n"] / 3}
+            result = Result("done", [row], provenance=about)
+            asked.store.write(key, point, result)
     os.fsync = sync
 
 
 def main():
     """Measure, and print what was promised beside it."""
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(environment())
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         path = notebook(folder)
@@ -117,12 +121,12 @@ def main():
 
         points = {"a": [i / 7 for i in range(100)], "n": list(range(MANY // 100))}
         out = folder / "many"
-        listing, asked = timed(request, read(path), points, out)
-        none, _ = timed(driver.status, asked)
+        listing, asked = timed(driver.request, read(path), points, out)
+        none, _ = timed(report, asked)
         fill(asked)
-        everything, _ = timed(driver.status, asked)
-        resuming, report = timed(driver.sweep, path, points, out=out)
-        assert report.succeeded
+        everything, _ = timed(report, asked)
+        resuming, found = timed(driver.sweep, path, points, out=out)
+        assert found.succeeded
         for name, seconds in (
             ("check and list", listing),
             ("status, none finished", none),

@@ -3,7 +3,7 @@
 The files are YAML 1.2, in which ``1e-5`` is a number, ``no`` a text and ``010`` ten; a
 key that is given twice is an error. What a file must hold is a JSON schema. A part of
 it may say in its own keyword ``must`` what the sentence to the reader says. Here a
-``number`` is finite, and no larger than `dplib.check` allows.
+``number`` is finite, and no larger than `dplib.check` allows; 3.0 is no ``integer``.
 """
 
 from __future__ import annotations
@@ -47,9 +47,14 @@ def _is_number(_: object, value: object) -> bool:
     return abs(value) <= LARGEST  # false of what is not a number
 
 
+def _is_integer(_: object, value: object) -> bool:
+    return isinstance(value, int) and _is_number(None, value)  # 3.0 is none
+
+
+_TYPES = {"number": _is_number, "integer": _is_integer}
 _Validator = extend(
     Draft202012Validator,
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number),
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(_TYPES),
 )
 
 

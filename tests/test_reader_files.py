@@ -85,6 +85,10 @@ def test_what_is_no_number_is_refused(tmp_path, value):
             "{limit: 1, agents: [{box: [], count: a}]}",
             "mine.yml: agents[0].count: 'a' is not of type 'integer'.",
         ),
+        (
+            "{limit: 1, agents: [{box: [], count: 3.0}]}",
+            "mine.yml: agents[0].count: 3.0 is not of type 'integer'.",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named(tmp_path, text, sentence):

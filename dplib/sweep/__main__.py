@@ -6,9 +6,10 @@
     python -m dplib.sweep NOTEBOOK --points FILE.csv --out runs/NAME
     python -m dplib.sweep --status --out runs/NAME
 
-Exit status: 0 if all points are done; 1 if not, as some failed or the sweep could not
-go on; 2 if what is asked for is refused, with nothing started; 130 after Ctrl-C, 143
-after SIGTERM. Whatever ends it, the same command goes on where it was.
+Exit status: 0 if all points are done (with --limit: those that were run); 1 if not, as
+some failed or the sweep could not go on; 2 if what is asked for is refused, with
+nothing started; 130 after Ctrl-C, 143 after SIGTERM. Whatever ends it, the same command
+goes on where it was.
 """
 
 from __future__ import annotations
@@ -18,17 +19,23 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from dplib import check
-from dplib.sweep import points as points_of
-from dplib.sweep import report
-from dplib.sweep.driver import status, sweep
-from dplib.sweep.errors import RefusedError, SweepError
+from dplib.sweep.driver import request, sweep
 from dplib.sweep.notebook import read
-from dplib.sweep.request import Points, last_request, request
+from dplib.sweep.parameters import RefusedError
+from dplib.sweep.points import Point, checked, from_csv, grid_option
+from dplib.sweep.report import listing, report, summary
+from dplib.sweep.store import SweepError, last_request, since
 
 __all__ = ["main"]
+
+
+def _count(text: str) -> int:
+    """Return a whole number from 1 on."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more. Got {number} instead.")
+    return number
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -40,18 +47,17 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("notebook", nargs="?", metavar="NOTEBOOK", help="as truthful/07_batch")
     add("--out", required=True, help="folder of the sweep: runs/NAME")
-    add(
-        "--grid",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE,...",
-        help="values of a parameter; several make all combinations",
-    )
+    values = "values or ranges (1:20, 0:1:5, 0.1:10:log5) of a parameter; repeat it "
+    values += "for all combinations"
+    add("--grid", action="append", default=[], metavar="NAME=VALUE,...", help=values)
     add("--points", type=Path, metavar="FILE.csv", help="points, one a line")
-    add("--scheduler", metavar="tcp://HOST:PORT", help="a running Dask scheduler")
-    add("--workers", type=int, metavar="N", help="local processes (default: cores)")
-    add("--timeout", type=float, metavar="SECONDS", help="that a cell may take")
+    add("--replicates", type=_count, metavar="N", help="each point with seeds 1 to N")
+    add("--limit", type=_count, metavar="N", help="run at most N points now")
+    add("--max-failures", type=_count, metavar="N", help="stop once N points failed")
+    add("--timeout", type=_count, metavar="SECONDS", help="that a point may take")
     add("--retry-failed", action="store_true", help="run failed points again")
+    add("--workers", type=_count, metavar="N", help="local processes (default: cores)")
+    add("--scheduler", metavar="tcp://HOST:PORT", help="a running Dask scheduler")
     add("--no-notebooks", action="store_true", help="keep no executed notebooks")
     add("--dry-run", action="store_true", help="list the points, run nothing")
     add("--status", action="store_true", help="tell how far it is, run nothing")
@@ -59,40 +65,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _points(given: argparse.Namespace) -> Points:
-    axes: dict[str, Any] = {}
-    for text in given.grid:
-        name, values = points_of.grid_option(text)
-        if name in axes:
-            check.fail("--grid", "sweep", "given once for each name", text)
-        axes[name] = values
-    if given.points is None:
-        if not axes:
-            raise RefusedError("Which points? Give --grid NAME=VALUE,... or --points.")
-        return axes
-    if given.points.resolve().parent == Path(given.out).resolve():
-        raise RefusedError(
-            "The file of points lies in the folder of the sweep (--out)."
-        )
-    rows = points_of.from_csv(given.points)
-    return list(points_of.product(rows, axes)) if axes else rows
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     given = _parser().parse_args(arguments)
-    before = signal.signal(signal.SIGTERM, _terminate)
+    # As queues send it when the time is up: the tables are written on the way out.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return _run(given)
-    except (SweepError, TypeError, ValueError) as error:
-        if not isinstance(error, SweepError) and not _is_check(error):
-            raise
+    except (RefusedError, SweepError) as error:
         print(error, file=sys.stderr)
-        refused = not isinstance(error, SweepError) or isinstance(error, RefusedError)
-        return 2 if refused else 1
-    except _Terminated:
-        print("Ended. The same command goes on where it was.", file=sys.stderr)
-        return 143
+        return 2 if isinstance(error, RefusedError) else 1
     except KeyboardInterrupt:
         print("Interrupted. The same command goes on where it was.", file=sys.stderr)
         return 130
@@ -100,47 +82,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, before)
 
 
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as queues send it to what has run too long; ended like Ctrl-C."""
-
-
-def _terminate(*_: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough; tables are written
-    raise _Terminated("ended by SIGTERM")
-
-
-def _is_check(error: Exception) -> bool:
-    """Return whether an error is the sentence of a check, not a fault of ours."""
-    return str(error).startswith("The '")
-
-
 def _run(given: argparse.Namespace) -> int:
-    if given.status and given.notebook is None:
-        found = status(last_request(given.out))
-        print(report.summary(found, everything=given.verbose))
+    if given.status:
+        asked = last_request(given.out)
+        found = report(asked, since(asked.store.out))
+        print(summary(found, everything=given.verbose))
         return 0 if found.succeeded else 1
     if given.notebook is None:
         raise RefusedError("Which notebook? Name it, as truthful/07_batch.")
     points = _points(given)
-    if given.dry_run or given.status:
+    if given.dry_run:
         asked = request(read(given.notebook), points, given.out)
-        if given.dry_run:
-            print(report.listing(asked.points, everything=given.verbose))
-            return 0
-        found = status(asked)
-    else:
-        found = sweep(
-            given.notebook,
-            points,
-            out=given.out,
-            scheduler=given.scheduler,
-            workers=given.workers,
-            retry_failed=given.retry_failed,
-            keep_notebooks=not given.no_notebooks,
-            timeout=given.timeout,
-        )
-    print(report.summary(found, everything=given.verbose))
-    return 0 if found.succeeded else 1
+        print(listing(asked.points, everything=given.verbose))
+        return 0
+    found = sweep(
+        given.notebook,
+        points,
+        out=given.out,
+        scheduler=given.scheduler,
+        workers=given.workers,
+        limit=given.limit,
+        max_failures=given.max_failures,
+        retry_failed=given.retry_failed,
+        keep_notebooks=not given.no_notebooks,
+        timeout=given.timeout,
+    )
+    print(summary(found, everything=given.verbose))
+    words = {state.word for state in found.states}
+    allowed = {"done"} if given.limit is None else {"done", "to do"}
+    return 0 if words <= allowed else 1
+
+
+def _points(given: argparse.Namespace) -> Sequence[Point]:
+    book = read(given.notebook)
+    options = [grid_option(text) for text in given.grid]
+    if given.replicates is not None:
+        options.append(("seed", [f"1:{given.replicates}"]))
+    grid = dict(options)
+    if len(grid) < len(options):
+        raise RefusedError("A parameter is given twice (--grid, --replicates).")
+    if given.points is None and not grid:
+        raise RefusedError("Which points? Give --grid NAME=VALUE,... or --points.")
+    rows: Sequence[Point] = [{}]
+    if given.points is not None:
+        if given.points.resolve().parent == Path(given.out).resolve():
+            raise RefusedError(
+                "The file of points lies in the folder of the sweep (--out)."
+            )
+        rows = from_csv(given.points, book.parameters, book.name)
+    return checked(rows, grid, book.parameters, book.name)
 
 
 if __name__ == "__main__":

@@ -1,63 +1,31 @@
 """The points of a sweep: a grid, a list or a CSV file in, checked points out.
 
 A *point* is a value for each parameter of the notebook that can be swept; those not
-given keep their defaults. Points keep the order in which they were given: a grid
-counts like an odometer, its last name fastest. Two points that are the same after
-conversion (``1`` and ``1.0``, or a default given and left out) are a slip, and
-refused.
+given keep their defaults. Two points that are the same after conversion (``1`` and
+``1.0``, or a default given and left out) are a slip, and refused.
 """
 
 from __future__ import annotations
 
 import csv
-import io
+import difflib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dplib import check
-from dplib.sweep.errors import RefusedError
-from dplib.sweep.parameters import Parameter, Value, assignment, known
+from dplib.sweep.parameters import Parameter, RefusedError, Value, convert
 
-__all__ = ["Point", "checked", "describe", "from_csv", "grid", "grid_option", "product"]
+__all__ = ["Point", "checked", "describe", "from_csv", "grid_option", "values_of"]
 
 Point = dict[str, Value]
+Parameters = tuple[Parameter, ...]
 
-
-def grid(axes: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-    """Yield every combination of the values of a grid, the last name fastest.
-
-    Parameters
-    ----------
-    axes : mapping of str to sequence
-        For each name its values: a list, tuple, range or one-dimensional array.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no name, or a name has no values, or something else.
-
-    Examples
-    --------
-    >>> list(grid({"a": [1, 2], "b": ["x"]}))
-    [{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'x'}]
-    """
-    if not axes:
-        check.fail("grid", "sweep", "at least one name with its values", axes)
-    for name, values in axes.items():
-        must = "a list of at least one value"
-        array = isinstance(values, np.ndarray) and values.ndim == 1
-        if not array and not isinstance(values, list | tuple | range):
-            check.fail(str(name), "the grid of sweep", must, values, TypeError)
-        if len(values) == 0:
-            check.fail(str(name), "the grid of sweep", must, values)
-    return (
-        dict(zip(axes, values, strict=True))
-        for values in itertools.product(*axes.values())
-    )
+_RANGE = re.compile(r"([^:]+):([^:]+)(?::(log)?([0-9]{1,6}))?")
 
 
 def grid_option(text: str) -> tuple[str, list[str]]:
@@ -65,132 +33,170 @@ def grid_option(text: str) -> tuple[str, list[str]]:
 
     A value that holds a comma, or no character, stands in double quotes.
 
-    Raises
-    ------
-    ValueError
-        If the text is of another shape.
-
     Examples
     --------
     >>> grid_option('lie=none,"a,b"')
     ('lie', ['none', 'a,b'])
     """
-    name, equals, rest = text.partition("=")
-    must = "of the form NAME=VALUE,VALUE,..."
-    if not equals or not name.strip():
-        check.fail("--grid", "sweep", must, text)
+    name, _, rest = text.partition("=")
     try:
         rows = list(csv.reader([rest], strict=True))
     except csv.Error:
-        check.fail("--grid", "sweep", must + " with whole quotes", text)
-    if len(rows) != 1 or not rows[0]:
-        check.fail("--grid", "sweep", must + " with at least one value", text)
+        rows = []
+    if not name.strip() or len(rows) != 1 or not rows[0]:
+        must = "of the form NAME=VALUE,VALUE,..."
+        check.fail("--grid", "sweep", must, text, RefusedError)
     return name.strip(), rows[0]
 
 
-def from_csv(path: Path) -> list[dict[str, object]]:
-    """Read points from a CSV file: names in its first line, then one point a line.
+def values_of(
+    parameter: Parameter, values: Sequence[object], where: str
+) -> list[Value]:
+    """Return the values of one axis of a grid, ranges of numbers spread out.
 
-    Raises
-    ------
-    RefusedError
-        If the file cannot be read, a name is missing or there twice, a line has
-        another number of values, or there is no line.
+    ``1:20`` is every whole number from 1 to 20, ``0:1:5`` five numbers evenly spaced,
+    ``0.1:10:log5`` five spaced by a common factor; both ends belong to it. They have
+    12 digits, and none after the point where the parameter is an integer.
+
+    Examples
+    --------
+    >>> values_of(Parameter("epsilon", float, 1.0), ["0.1:10:log5", "50"], "a notebook")
+    [0.1, 0.316227766017, 1.0, 3.16227766017, 10.0, 50.0]
+    >>> values_of(Parameter("seed", int, 1), ["1:4"], "a notebook")
+    [1, 2, 3, 4]
     """
+    found: list[Value] = []
+    for value in values:
+        numeric = parameter.kind in (int, float) and isinstance(value, str)
+        if numeric and ":" in str(value):
+            found += _spread(parameter, str(value), where)
+        else:
+            found.append(convert(parameter, value, where))
+    return found
+
+
+def _spread(parameter: Parameter, text: str, where: str) -> list[Value]:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        must = "a range, as 1:20, 0:1:5 or 0.1:10:log5"
+        check.fail(parameter.name, where, must, text, RefusedError)
+    number = Parameter(parameter.name, float, parameter.default)
+    first, last = (float(convert(number, end, where)) for end in match.groups()[:2])
+    logarithmic, count = match.groups()[2:]
+    if count is None:
+        if not first.is_integer() or not last.is_integer() or first > last:
+            must = "a range of whole numbers, or one with a count, as 0:1:5"
+            check.fail(parameter.name, where, must, text, RefusedError)
+        whole = range(int(first), int(last) + 1)
+        return [convert(parameter, value, where) for value in whole]
+    if int(count) < 2 or (logarithmic and first * last <= 0):
+        must = "a range of two or more numbers, without 0 if it is logarithmic"
+        check.fail(parameter.name, where, must, text, RefusedError)
+    spread = (np.geomspace if logarithmic else np.linspace)(first, last, int(count))
+    # The last bits of a logarithm depend on the machine; those of a point must not.
+    values = [first, *(float(f"{value:.12g}") for value in spread[1:-1]), last]
+    if parameter.kind is int:
+        values = [round(value) for value in values]
+    return [convert(parameter, value, where) for value in values]
+
+
+def from_csv(path: Path, parameters: Parameters, where: str) -> list[dict[str, Value]]:
+    """Read points from a CSV file: names in its first line, then one point a line."""
+    points: list[dict[str, Value]] = []
+    seen: dict[str, int] = {}
+    number = 1
     try:
         # utf-8-sig: spreadsheets begin a file with a mark, which is no part of a name.
-        text = path.read_bytes().decode("utf-8-sig")
-        reader = csv.reader(io.StringIO(text, ""), strict=True)
-        lines = [(number, line) for number, line in enumerate(reader, start=1) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = str(error)
-        if isinstance(error, OSError):
-            reason = error.strerror or reason
-        elif isinstance(error, UnicodeDecodeError):
-            reason = "it is not in UTF-8"
-        raise RefusedError(f"The points of {path} cannot be read: {reason}.") from None
-    if len(lines) < 2:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            names = reader.fieldnames = [n.strip() for n in reader.fieldnames or []]
+            if len(set(names)) < len(names):
+                raise RefusedError("A name is there twice.")
+            for line in reader:
+                number = reader.line_num
+                if None in line or None in line.values():
+                    raise RefusedError(f"It must have {len(names)} values.")
+                point = _converted(line, parameters, where)
+                same = seen.setdefault(repr(point), number)
+                if same != number:
+                    raise RefusedError(f"It is the same as row {same}.")
+                points.append(point)
+    except RefusedError as error:
+        raise RefusedError(f"Row {number} of {path}: {error}") from None
+    except csv.Error as error:
         raise RefusedError(
-            f"The file {path} must hold a line of names and at least one point."
-        )
-    names = [name.strip() for name in lines[0][1]]
-    for name in names:
-        if not name:
-            raise RefusedError(f"The file {path} has a column without a name.")
-        if names.count(name) > 1:
-            raise RefusedError(f"The file {path} has the column '{name}' twice.")
-    result: list[dict[str, object]] = []
-    for number, line in lines[1:]:
-        if len(line) != len(names):
-            raise RefusedError(
-                f"Row {number} of {path} must have a value for each of the "
-                f"{len(names)} names. Got {len(line)} instead."
-            )
-        result.append(dict(zip(names, line, strict=True)))
-    return result
+            f"Row {reader.reader.line_num} of {path}: {error}."
+        ) from None
+    except UnicodeDecodeError:
+        raise RefusedError(f"{path} cannot be read: it is not in UTF-8.") from None
+    except OSError as error:
+        raise RefusedError(f"{path} cannot be read: {error.strerror}.") from None
+    if not points:
+        raise RefusedError(f"{path} must hold a line of names and at least one point.")
+    return points
 
 
-def product(
-    rows: Sequence[Mapping[str, object]], axes: Mapping[str, Any]
-) -> Iterator[dict[str, object]]:
-    """Yield each row together with every combination of a grid.
+def _converted(
+    given: Mapping[str, object], parameters: Parameters, where: str
+) -> dict[str, Value]:
+    return {
+        name: convert(_known(name, parameters, where), value, where)
+        for name, value in given.items()
+    }
 
-    Raises
-    ------
-    ValueError
-        If a name is in both.
-    """
-    for name in axes:
-        if name in rows[0]:
-            check.fail("--grid", "sweep", "of names that the file lacks", name)
-    combinations = list(grid(axes))
-    return ({**row, **more} for row in rows for more in combinations)
+
+def _known(name: str, parameters: Parameters, where: str) -> Parameter:
+    """Return the parameter of a name; the nearest is suggested if there is none."""
+    names = [parameter.name for parameter in parameters]
+    if name not in names:
+        near = difflib.get_close_matches(str(name), names, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else ", ".join(names)
+        must = f"given by names in its parameters cell ({hint})"
+        check.fail("points", where, must, name, RefusedError)
+    return parameters[names.index(name)]
 
 
 def checked(
-    points: object, parameters: tuple[Parameter, ...], where: str
-) -> list[Point]:
-    """Return the points of a grid or list, converted exactly, each of them once.
+    rows: Sequence[Mapping[str, object]],
+    axes: Mapping[str, Any],
+    parameters: Parameters,
+    where: str,
+) -> tuple[Point, ...]:
+    """Return the points that rows and a grid make, converted exactly, each once.
 
-    Parameters
-    ----------
-    points : mapping of str to sequence, or sequence of mappings
-        A grid, or the points themselves.
-    parameters : tuple of Parameter
-        From `dplib.sweep.parameters.read_cell`.
-    where : str
-        Name of the notebook, for messages.
+    Each row meets every combination of the grid, whose last name is the fastest.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a name or value is wrong, a point is there twice, or there is none.
+    Examples
+    --------
+    >>> cell = (Parameter("a", float, 0.5), Parameter("n", int, 1))
+    >>> checked([{}], {"n": ["1:2"], "a": [3, 4]}, cell, "a notebook")[1:3]
+    ({'a': 4.0, 'n': 1}, {'a': 3.0, 'n': 2})
     """
-    if isinstance(points, Mapping):
-        for name, values in points.items():
-            known(name, parameters, where, values)
-        points = list(grid(points))
-    must = "a grid or a list of at least one point"
-    if not isinstance(points, Sequence) or isinstance(points, str):
-        check.fail("points", "sweep", must, points, TypeError)
-    if not points:
-        check.fail("points", "sweep", must, points)
-    seen: dict[tuple[str, ...], int] = {}
-    result = []
-    for number, given in enumerate(points, start=1):
-        if not isinstance(given, Mapping):
-            must = "made of mappings from names to values"
-            check.fail("points", "sweep", must, given, TypeError)
-        point = assignment(given, parameters, where)
-        same = tuple(map(repr, point.values()))
-        if same in seen:
-            raise ValueError(
-                f"The 'points' parameter of sweep must hold each point once. Points "
-                f"{seen[same]} and {number} are the same: {describe(point)}."
-            )
-        seen[same] = number
-        result.append(point)
-    return result
+    grid: dict[str, list[Value]] = {}
+    for name, values in axes.items():
+        if isinstance(values, str) or not len(values):
+            check.fail(name, where, "given a list of values", values, RefusedError)
+        grid[name] = values_of(_known(name, parameters, where), values, where)
+    if not rows:
+        check.fail("points", where, "at least one point", rows, RefusedError)
+    defaults = {p.name: p.default for p in parameters if p.kind is not None}
+    points: list[Point] = []
+    seen: dict[str, int] = {}
+    for row in rows:
+        twice = sorted(row.keys() & grid.keys())
+        if twice:
+            must = "of names that no single point gives"
+            check.fail("grid", where, must, twice[0], RefusedError)
+        fixed = defaults | _converted(row, parameters, where)
+        for values in itertools.product(*grid.values()):
+            point = fixed | dict(zip(grid, values, strict=True))
+            points.append(point)
+            same = seen.setdefault(repr(point), len(points))
+            if same != len(points):
+                raise RefusedError(
+                    f"Points {same} and {len(points)} are the same: {describe(point)}."
+                )
+    return tuple(points)
 
 
 def describe(point: Mapping[str, Value]) -> str:

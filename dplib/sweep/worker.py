@@ -2,33 +2,48 @@
 
 The worker finds everything in the folder of the sweep, which it must see under the
 same path, and makes sure that its own `dplib` is that of the version it works for,
-before and after the run: a result never belongs to other code than its key says.
+before and after the run: a result never belongs to other code than its key says. What
+came out lies in the folder; nothing travels back but that it is there, or an error.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import json
 import platform
 import socket
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dplib.book.whole_files import versions, write_atomically
-from dplib.sweep.inputs import digests
-from dplib.sweep.notebook import code_version, point_key
-from dplib.sweep.parameters import Value
-from dplib.sweep.rows import row
-from dplib.sweep.store import Failure, Result, Row, Store
+import nbformat
+from distributed import get_worker
 
-__all__ = ["Outcome", "Task", "provenance", "rows_of", "run_point"]
+from dplib.book.whole_files import versions, write_atomically
+from dplib.sweep.kernel import KernelLostError, execute
+from dplib.sweep.notebook import code_version, point_key
+from dplib.sweep.points import Point
+from dplib.sweep.rows import row
+from dplib.sweep.store import Result, Row, Store
+
+__all__ = ["PointError", "StopError", "Task", "provenance", "rows_of", "run_point"]
+
+#: How often a point is started before a lost kernel or worker counts against it.
+TRIES = 3
 
 _VERSIONED = ("numpy", "scipy", "numba", "cvxpy", "papermill", "ipykernel")
+
+
+class PointError(Exception):
+    """A point is not done: its state, and why."""
+
+
+class StopError(Exception):
+    """Nothing more will go on this worker."""
 
 
 @dataclass(frozen=True)
@@ -46,36 +61,14 @@ class Task:
     keep_notebook : bool
         Whether to store the executed notebook.
     timeout : float or None
-        Seconds that a cell may take.
+        Seconds that it may take.
     """
 
     store: Store
     key: str
-    point: dict[str, Value]
+    point: Point
     keep_notebook: bool = True
     timeout: float | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a point went: done, failed, lost, or stop (nothing more will go).
-
-    Attributes
-    ----------
-    state : str
-        ``done``, ``failed``, ``lost`` or ``stop``.
-    message : str
-        "" or what is wrong, in one line.
-    seconds : float
-        Time it took.
-    machine : str
-        Where.
-    """
-
-    state: str
-    message: str = ""
-    seconds: float = 0.0
-    machine: str = ""
 
 
 def provenance() -> dict[str, Any]:
@@ -88,123 +81,102 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def run_point(task: Task) -> Outcome:
-    """Run a point and store what came out.
-
-    Parameters
-    ----------
-    task : Task
-        What to run.
-
-    Returns
-    -------
-    Outcome
-        ``done`` and ``failed`` are stored; ``stop`` if the folder, the code or the
-        file system of this worker is not as it must be.
+def run_point(task: Task) -> None:
+    """Run a point, and store what came out.
 
     Raises
     ------
-    KernelLostError
-        If the kernel was lost. Nothing is stored.
+    PointError
+        If it failed or was lost, which is stored.
+    StopError
+        If the folder, the code or the file system of this worker is not as it must be.
     """
     store, host = task.store, socket.gethostname()
+    # Dask deletes this folder, also where it belonged to a process that was killed.
+    tempfile.tempdir = get_worker().local_directory
     try:
         text, cells = _notebook(store.folder / "notebook.ipynb")
     except OSError:
         where = store.folder / "notebook.ipynb"
-        return Outcome("stop", f"The worker on {host} does not see {where}.")
-    if store.result(task.key, task.point) is not None:  # by an earlier driver's worker
-        return Outcome("done", machine=host)
-    mark, start = store.path("running", task.key), time.monotonic()
+        raise StopError(f"The worker on {host} does not see {where}.") from None
+    if store.done(task.key):  # by a worker of an earlier driver
+        return
+    mark = store.path("running", task.key)
     try:
-        if not _same_code(task, cells):
-            return _other_code(host)
+        _check_code(task, cells)
         mark.parent.mkdir(exist_ok=True)
-        mark.write_text(host, encoding="utf-8")
-        found = _run(task, text)
-        if not _same_code(task, cells):
-            return _other_code(host)
-        seconds = round(time.monotonic() - start, 3)
-        about = {**provenance(), "seconds": seconds}
-        if isinstance(found, Failure):
-            store.write_failure(task.key, task.point, replace(found, provenance=about))
-            return Outcome("failed", found.message, seconds, host)
-        store.write_result(task.key, task.point, replace(found, provenance=about))
-        return Outcome("done", "", seconds, host)
+        mark.touch()
+        result = _run(task, text)
+        _check_code(task, cells)
+        store.write(task.key, task.point, result)
     except OSError as error:
-        reason = f"{error.strerror or error}"
-        return Outcome("stop", f"{store.out} cannot be written by {host}: {reason}.")
+        reason = error.strerror or error
+        message = f"{store.out} cannot be written by {host}: {reason}."
+        raise StopError(message) from None
     finally:
         with contextlib.suppress(OSError):
             mark.unlink(missing_ok=True)
+    if result.state != "done":
+        raise PointError(result.state, result.message)
 
 
 @lru_cache(maxsize=4)
 def _notebook(path: Path) -> tuple[str, tuple[str, ...]]:
     """Return the notebook to run, as text, and its code cells."""
     text = path.read_text(encoding="utf-8")
-    cells = json.loads(text)["cells"]
-    code = [c["source"] for c in cells if c["cell_type"] == "code"]
-    return text, tuple(c if isinstance(c, str) else "".join(c) for c in code)
+    cells = nbformat.reads(text, as_version=4).cells
+    return text, tuple(c.source.strip() for c in cells if c.cell_type == "code")
 
 
-def _same_code(task: Task, cells: tuple[str, ...]) -> bool:
+def _check_code(task: Task, cells: tuple[str, ...]) -> None:
     version = code_version(cells)
-    same = version == task.store.version
-    return same and point_key(version, task.point, task.store.source) == task.key
+    if task.key != point_key(version, task.point, task.store.source):
+        raise StopError(
+            f"The code on {socket.gethostname()} (dplib, or a file that a parameter "
+            "names) is not, or no longer, that of this sweep."
+        )
 
 
-def _other_code(host: str) -> Outcome:
-    return Outcome(
-        "stop",
-        f"The code on {host} (dplib, or a file that a parameter names) is not, or no "
-        "longer, that of this sweep.",
-    )
-
-
-def _run(task: Task, text: str) -> Result | Failure:
+def _run(task: Task, text: str) -> Result:
     """Execute, store the executed notebook, and return what came of it."""
-    import nbformat
+    start = time.monotonic()
+    for _ in range(TRIES):
+        left = None
+        if task.timeout is not None:
+            left = task.timeout + start - time.monotonic()
+        try:
+            result = _result(task, text, left)
+            break
+        except KernelLostError as error:
+            message = f"The kernel was lost {TRIES} times: {error}"
+            result = Result("lost", message=message)
+    seconds = round(time.monotonic() - start, 3)
+    return replace(result, provenance=provenance() | {"seconds": seconds})
 
-    from dplib.sweep.kernel import execute
 
-    source = task.store.source
-    executed = execute(text, task.point, source, timeout=task.timeout)
-    files = digests(executed.files, source)
-    if task.keep_notebook and executed.notebook is not None:
-        path = task.store.path("notebooks", task.key)
-        write_atomically(path, nbformat.writes(executed.notebook))
-    if executed.error:
-        limit = task.timeout if executed.slow else None
-        error, trace = executed.error, executed.traceback
-        return Failure("failed", error, trace, {}, files, limit)
+def _result(task: Task, text: str, timeout: float | None) -> Result:
     try:
-        return Result(rows_of(executed.rows, task.point), {}, files)
+        executed = execute(text, task.point, task.store.source, timeout=timeout)
+        if task.keep_notebook and executed.notebook is not None:
+            path = task.store.path("notebooks", task.key)
+            write_atomically(path, nbformat.writes(executed.notebook))
+        if executed.error:
+            return Result("failed", [], executed.error, executed.traceback)
+        return Result("done", rows_of(executed.rows, task.point))
     except (TypeError, ValueError) as error:
-        return Failure("failed", str(error), str(error), {}, files)
+        return Result("failed", message=str(error))
 
 
-def rows_of(recorded: Sequence[Row], point: dict[str, Value]) -> tuple[Row, ...]:
+def rows_of(recorded: Sequence[Mapping[str, object]], point: Point) -> list[Row]:
     """Return the rows that a notebook handed over, checked against its point.
 
-    Parameters
-    ----------
-    recorded : sequence of dict
-        What it recorded, in order.
-    point : dict
-        The parameters it ran with.
+    All have the same columns, none of them named like a parameter: a value that only
+    repeats a parameter is left out.
 
-    Returns
-    -------
-    tuple of dict
-        At least one; all with the same columns, none of them named like a parameter:
-        a value that only repeats a parameter is left out.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no row, two have different columns, a value is neither finite
-        number nor text, or one named like a parameter differs from it.
+    Examples
+    --------
+    >>> rows_of([{"n": 3, "x": 0.5}], {"n": 3})
+    [{'x': 0.5}]
     """
     rows: list[Row] = []
     for given in recorded:
@@ -224,4 +196,4 @@ def rows_of(recorded: Sequence[Row], point: dict[str, Value]) -> tuple[Row, ...]
         rows.append(new)
     if not rows:
         raise ValueError("The notebook never called sweep.record.")
-    return tuple(rows)
+    return rows

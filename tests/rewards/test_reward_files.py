@@ -1,9 +1,9 @@
 """Reading a team and its rewards: what the example means, and what is refused."""
 
+import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dplib.reader_files import ReaderFileError
 from dplib.rewards import files
@@ -27,7 +27,7 @@ def small():
 
 def read(tmp_path, raw):
     path = tmp_path / "mine.yml"
-    path.write_text(yaml.safe_dump(raw))
+    path.write_text(json.dumps(raw))
     return files.read_rewards(path)
 
 

@@ -1,27 +1,27 @@
 """Notebooks that a sweep can run, and keys that change with what decides a row."""
 
-import json
 from pathlib import Path
 
+import jupytext
 import nbformat
 import pytest
 import tiny_sweep
 
 from dplib.book import code_key
 from dplib.sweep import notebook as notebooks
-from dplib.sweep.errors import SweepError
+from dplib.sweep.parameters import RefusedError
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_a_notebook_is_read_without_outputs(tmp_path):
+def test_a_notebook_is_read(tmp_path):
     path = tiny_sweep.write(tmp_path / "chapter")
     found = notebooks.read(path)
     assert found.name == "chapter/tiny"
     assert found.folder == path.parent
     assert len(found.cells) == 3
     assert [p.name for p in found.parameters] == ["a", "n", "word", "wait"]
-    assert notebooks.read(path.with_suffix("")).version == found.version
+    assert notebooks.read(path.with_suffix("")).cells == found.cells
 
 
 @pytest.fixture
@@ -41,22 +41,17 @@ def test_a_notebook_of_the_book_is_found_by_its_name(batch):
     assert [p.name for p in batch.parameters][:2] == ["epsilon", "B"]
 
 
-def text_of(path, change):
-    found = nbformat.read(path, as_version=4)
-    change(found)
-    path.write_text(nbformat.writes(found), encoding="utf-8")
+def refused(message, path):
+    with pytest.raises(RefusedError, match=message):
+        notebooks.read(path)
 
 
 def test_what_no_sweep_can_run_is_refused(tmp_path):
-    def refused(message, path):
-        with pytest.raises(SweepError, match=message):
-            notebooks.read(path)
-
     refused("There is no notebook 'none/at_all'", "none/at_all")
     refused("There is no notebook", tmp_path)
     broken = tmp_path / "broken.ipynb"
     broken.write_text("{}")
-    refused("cannot be read", broken)
+    refused("cannot be read|must have one cell", broken)
     broken.write_bytes(b"\xff")
     refused("cannot be read", broken)
     bare = tiny_sweep.write(tmp_path, parameters=None, name="bare")
@@ -66,31 +61,47 @@ def test_what_no_sweep_can_run_is_refused(tmp_path):
     computed = tiny_sweep.write(tmp_path, parameters="n = 2 * 3", name="computed")
     refused("must hold plain literals", computed)
 
-    def tag(notebook):
-        notebook.cells[1].metadata["tags"] = ["injected-parameters"]
 
-    path = tiny_sweep.write(tmp_path, name="executed")
-    text_of(path, tag)
-    refused("what a run left", path)
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "n = 5",
+        "n += 1",
+        "for n in range(3):\n    pass",
+        "import numpy as n",
+        "def n():\n    pass",
+        "if (n := 5) > 4:\n    pass",
+        "def f():\n    global n\n    n = 5",
+        "%matplotlib inline\nx, (n, y) = 1, (2, 3)",
+    ],
+)
+def test_s3_a_later_cell_that_assigns_a_parameter_again_is_refused(tmp_path, cell):
+    path = tiny_sweep.write(tmp_path, cell, tiny_sweep.ROW)
+    refused("assigns its parameter 'n' again in a later cell", path)
+
+
+def test_s3_what_binds_another_n_is_no_assignment(tmp_path):
+    cell = (
+        "def f(n):\n    n = n + 1\n    return n\n"
+        "m = [n for n in range(3)]\nx = dict(n=n)\nclass C:\n    n = 5"
+    )
+    assert notebooks.read(tiny_sweep.write(tmp_path, cell)).name
 
 
 def test_a_pair_whose_files_hold_other_code_is_refused(tmp_path):
-    import jupytext
-
     path = tiny_sweep.write(tmp_path)
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata["jupytext"] = {"formats": "ipynb,md:myst"}
     text = jupytext.writes(notebook, fmt="md:myst")
     path.with_suffix(".md").write_text(text)
-    assert notebooks.read(path).version == notebooks.read(tmp_path / "tiny.md").version
+    assert notebooks.read(path).cells == notebooks.read(tmp_path / "tiny.md").cells
     path.with_suffix(".md").write_text(text.replace("n == 13", "n == 14"))
-    with pytest.raises(SweepError, match="hold other code"):
-        notebooks.read(path)
+    refused("hold other code", path)
 
 
 def version(tmp_path, *cells, parameters=tiny_sweep.PARAMETERS):
     path = tiny_sweep.write(tmp_path, *cells, parameters=parameters)
-    return notebooks.read(path).version
+    return notebooks.code_version(notebooks.read(path).cells)
 
 
 def test_the_version_changes_with_code_and_defaults_only(tmp_path):
@@ -125,24 +136,19 @@ def test_the_version_changes_with_the_library_that_is_reached(tmp_path, monkeypa
 def test_a_batch_notebook_does_not_reach_the_driver(batch):
     reached = code_key.reached("\n".join(batch.cells), ROOT / "dplib")
     ours = {name for name in reached if name.startswith("dplib.sweep.")}
-    assert ours == {"dplib.sweep.rows", "dplib.sweep.watch"}
+    assert ours == {"dplib.sweep.rows"}
 
 
 def test_the_key_of_a_point_is_version_values_and_files(tmp_path):
-    point = {"a": 0.5, "n": 1, "file": ""}
-    key = notebooks.point_key("v", point, tmp_path)
-    assert key == notebooks.point_key("v", dict(reversed(point.items())), tmp_path)
-    others = [
-        notebooks.point_key("w", point, tmp_path),
-        *(
-            notebooks.point_key("v", point | change, tmp_path)
-            for change in ({"a": 0.25}, {"n": 2}, {"n": 1.0}, {"file": "team.yml"})
-        ),
-    ]
+    def key(version="v", **change):
+        point = {"a": 0.5, "n": 1, "file": ""} | change
+        return notebooks.point_key(version, point, tmp_path)
+
+    assert key() == notebooks.point_key("v", {"file": "", "n": 1, "a": 0.5}, tmp_path)
+    found = [key(), key("w"), key(a=0.25), key(n=2), key(n=1.0), key(file="team.yml")]
     (tmp_path / "team.yml").write_text("one")
-    others.append(notebooks.point_key("v", point | {"file": "team.yml"}, tmp_path))
+    found.append(key(file="team.yml"))
     (tmp_path / "team.yml").write_text("two")
-    others.append(notebooks.point_key("v", point | {"file": "team.yml"}, tmp_path))
-    assert len({key, *others}) == 1 + len(others)
-    long = notebooks.point_key("v", {"file": "x" * 5000}, tmp_path)
-    assert json.loads(f'"{long}"') == long
+    found.append(key(file="team.yml"))
+    found.append(key(file="x" * 5000))
+    assert len(set(found)) == len(found)

@@ -59,7 +59,9 @@ class Place:
 
     def start(self, out, *options, **how):
         """Start a sweep in a session of its own."""
-        command = [sys.executable, "-W", "error", "-m", "dplib.sweep"]
+        # Kernels' clients leave event loops and sockets to the collector.
+        strict = ["-W", "error", "-W", "ignore::ResourceWarning"]
+        command = [sys.executable, *strict, "-m", "dplib.sweep"]
         command += [str(self.notebook), "--out", str(self.folder / out), *options]
         return subprocess.Popen(
             command,
@@ -158,9 +160,30 @@ def kill(process):
         os.kill(process, signal.SIGKILL)
 
 
-def address(file):
-    """Return the address that a scheduler has written into its file."""
+@contextlib.contextmanager
+def cluster(folder, environment=None):
+    """Give the address of a Dask scheduler, its process, and what starts a worker."""
+
+    def dask(*words):
+        command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+        command += ["--scheduler-file", str(file)]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        started.append(subprocess.Popen(command, cwd=ROOT, env=environment, **quiet))
+        return started[-1]
+
+    def worker():
+        own = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
+        return dask("worker", *own)
+
+    def address():
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(file.read_text())["address"]
+
+    file, started = Path(folder) / "scheduler.json", []
+    scheduler = dask("scheduler", "--port", "0", "--host", "127.0.0.1")
     try:
-        return json.loads(file.read_text())["address"]
-    except (OSError, ValueError):
-        return None
+        yield until(address), scheduler, worker
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
