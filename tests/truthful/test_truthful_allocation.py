@@ -132,3 +132,7 @@ def test_a_team_of_one_needs_no_noise() -> None:
     assert best.scales.b_g == 0.0
     spent = joint_epsilons(alone, best.scales, adjacency=ADJACENCY)
     assert spent.tolist() == [0.0]
+    # The uniform repair only ever enlarges what the lemmas ask for.
+    asked = calibrated(alone, adjacency=ADJACENCY, epsilon=1.0)
+    found = uniform_repair(alone, adjacency=ADJACENCY, epsilon=1.0)
+    assert np.array_equal(found.stacked, asked.stacked)

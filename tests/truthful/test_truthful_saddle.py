@@ -248,6 +248,11 @@ def test_certify_refuses_what_may_be_on_either_side(problem, x, mu):
         certify(problem, np.array(x, dtype=float), np.array([mu]), 0.0)
 
 
+def test_a_bound_that_a_coordinate_wants_to_leave_leaves_a_residual():
+    away = line(lower=(1, -9), targets=(2, 4), limit=99.0)
+    assert residual(away, np.array([1.0, 4.0]), np.zeros(1)) == 1.0
+
+
 def test_closed_form_on_a_line():
     """x = (1, 3), mu = 1/4; with the second agent held at 2.5: (0.5, 2.5), 1/8."""
     point = saddle_point(line())
