@@ -241,6 +241,14 @@ def test_starts_change_the_work_and_not_the_answer():
     np.testing.assert_array_equal(again.values, exact.values)
 
 
+def test_the_bound_of_policy_iteration_holds_for_evaluations_that_are_off(monkeypatch):
+    model = MDP(np.ones((1, 1, 1)), 0.75)  # the value is 1 / (1 - 3/4)
+    place = "dplib.mdp.policy_iteration.evaluate"
+    monkeypatch.setattr(place, lambda *_: np.array([4.001]))
+    found = policy_iteration(model, np.ones((1, 1)))
+    assert found.bound >= found.values[0] - 4.0
+
+
 def test_policy_iteration_does_not_alternate_between_equal_actions():
     # Every action is optimal; rounding must not be taken for a gain.
     model = team(0.999, size=3)

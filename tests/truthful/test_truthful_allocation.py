@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dplib.rng import stream
+from dplib.truthful import allocation
 from dplib.truthful.allocation import (
     noise_power_weights,
     optimal_allocation,
@@ -51,6 +52,14 @@ def test_optimum_is_certified(solver):
     assert joint_epsilons(PROBLEM, best.scales, adjacency=ADJACENCY).max() <= EPSILON
     uniform = uniform_repair(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
     assert best.power < 0.5 * WEIGHTS @ uniform.stacked**2
+
+
+def test_a_solver_that_stops_early_is_not_believed(monkeypatch):
+    monkeypatch.setitem(allocation.ALLOCATION_SOLVERS, "SCS", {"max_iters": 20})
+    with pytest.raises(RuntimeError, match="the relative duality gap is 0"):
+        optimal_allocation(
+            PROBLEM, adjacency=ADJACENCY, epsilon=1.0, weights=WEIGHTS, solver="SCS"
+        )
 
 
 def test_nothing_feasible_beats_the_certificate():
@@ -123,3 +132,7 @@ def test_a_team_of_one_needs_no_noise() -> None:
     assert best.scales.b_g == 0.0
     spent = joint_epsilons(alone, best.scales, adjacency=ADJACENCY)
     assert spent.tolist() == [0.0]
+    # The uniform repair only ever enlarges what the lemmas ask for.
+    asked = calibrated(alone, adjacency=ADJACENCY, epsilon=1.0)
+    found = uniform_repair(alone, adjacency=ADJACENCY, epsilon=1.0)
+    assert np.array_equal(found.stacked, asked.stacked)

@@ -69,6 +69,13 @@ def test_values_of_the_instance():
     np.testing.assert_array_equal(influence(problem), expected)
 
 
+def test_a_linear_constraint_counts():
+    # Its Q is zero: it touches a coordinate by its linear term alone.
+    flat, ends = np.zeros((1, 2, 2)), np.ones(2)
+    problem = Problem((1, 1), -ends, ends, 0 * ends, flat, [[3.0, -2.0]], [-9.0])
+    np.testing.assert_array_equal(constraint_lipschitz(problem), [3, 2])
+
+
 def test_vertices_attain_the_instance_constants():
     problem = hale_egerstedt()
     points = corners(problem)  # 2^16 of them

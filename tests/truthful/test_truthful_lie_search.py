@@ -1,5 +1,7 @@
 """The search for lies that pay: certificates, every agent, degenerate cases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -98,6 +100,14 @@ def test_lies_whose_prices_leave_m_are_not_counted():
     assert far is None
     with pytest.raises(RuntimeError, match="prices outside M"):
         best_constant_lie(problem, 1, radius=0.5)
+
+
+def test_a_lie_is_proved_best_within_its_bound_only():
+    best = best_constant_lie(line(), 1)
+    for missing, proved in ((1.9, True), (2.1, False)):  # the ceiling has an error too
+        gain = best.ceiling - missing * 1e-6
+        found = replace(best, lie=replace(best.lie, gain=gain, bound=1e-6))
+        assert found.proved == proved
 
 
 @pytest.mark.parametrize("low", [3.5, 2.5])

@@ -1,5 +1,6 @@
 """Constant lies: published values, exact cases, the algorithm itself, mutants."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -171,10 +172,11 @@ def test_the_radius_of_the_multipliers_counts():
     assert gain == pytest.approx(-17.5, abs=0.1)
 
 
-def test_bound_covers_a_displaced_saddle_point(instance, monkeypatch):
+# The liar's true state is in a corner; then inside, where the reply moves it.
+@pytest.mark.parametrize("y", [[0.0, 5.0], [1.0, -5.0]])
+def test_bound_covers_a_displaced_saddle_point(instance, monkeypatch, y):
     """Shift the saddle point by a known error: the gain moves less than the bound."""
     problem, truth = instance
-    y = [0.0, 5.0]
     right = constant_lie(problem, 5, y, truth=truth)
     still = saddle_point(pinned(problem, 5, y), tolerance=1e-10)
     random = stream(3, "shift")
@@ -188,6 +190,47 @@ def test_bound_covers_a_displaced_saddle_point(instance, monkeypatch):
             off = constant_lie(problem, 5, y, truth=truth)
         assert abs(off.gain - right.gain) <= off.bound
         assert off.bound < 1e4 * size
+
+
+def test_bound_covers_a_reply_that_moves_with_the_others(monkeypatch):
+    """At a high price it moves more with their states than with the price."""
+    pair = replace(line(lower=(-99, -99), upper=(99, 99)), weights=np.array([10.0, 1]))
+    right, size = constant_lie(pair, 1, [9.0]), 1e-3
+    shifted = (right.x * [1, 0] + [size, 9.0], right.multipliers, size)
+    monkeypatch.setattr(lies, "_saddle", lambda *_: shifted)
+    off = constant_lie(pair, 1, [9.0], truth=saddle_point(pair))
+    assert abs(off.gain - right.gain) > 2.0
+    assert abs(off.gain - right.gain) <= off.bound < 4.0
+
+
+def test_bound_covers_errors_of_the_truth_and_of_rounding(instance):
+    problem, truth = instance
+    own = agent(problem, 5)
+    off = truth.x[own] - problem.targets[own]
+    for error in (0.0, 1e-3):
+        x = truth.x.copy()
+        x[own] += error * off / np.linalg.norm(off)  # where it changes the cost most
+        shifted = replace(truth, x=x, bound=error)
+        lie = constant_lie(problem, 5, [10.0, 10.0], truth=shifted)
+        exact = agent_objectives(problem, truth.x)[5] - 400.0
+        assert abs(lie.gain - exact) <= lie.bound
+        assert lie.bound > 1e-13
+
+
+def test_bounds_have_the_units_of_the_problem(instance):
+    problem, truth = instance
+    unit = 2.0**20
+    fields = ("lower", "upper", "targets")
+    large = {name: unit * getattr(problem, name) for name in fields}
+    far = replace(problem, c=unit**2 * problem.c, **large)
+    far_truth = saddle_point(far)
+    assert far_truth.bound == pytest.approx(unit * truth.bound)
+    y = np.array([1.0, -5.0])
+    errors = []
+    for team, report, start in ((problem, y, truth), (far, unit * y, far_truth)):
+        near = constant_lie(team, 5, report, truth=start)  # Newton's method is enough
+        errors.append(lies._saddle(pinned(team, 5, report), near)[2])
+    assert errors[1] == pytest.approx(unit * errors[0])
 
 
 def test_one_solver_gives_up_and_the_other_does_not(instance):

@@ -44,6 +44,13 @@ def test_lemmas_give_all_printed_scales_but_that_of_agent_3():
     assert round(found.b[2], 2) == 10.92
 
 
+def test_what_an_agent_moves_is_not_what_moves_it():
+    # Agent 1 has one coordinate, which is in both gradient entries of agent 2.
+    ends = np.ones(3)
+    uneven = Problem((1, 2), -ends, ends, 0 * ends, [np.ones((3, 3))], [0 * ends], [-9])
+    np.testing.assert_array_equal(sensitivity_matrix(uneven)[:, 1:], [[1, 2], [1, 2]])
+
+
 def test_scales_are_rounded_up():
     found = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
     sensitivities = 3.0 * sensitivity_matrix(PROBLEM).max(axis=0)

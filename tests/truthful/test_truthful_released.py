@@ -169,6 +169,7 @@ def test_boxes_smaller_than_b_are_used_in_all_coordinates():
     step = worst_first_step(messages, 6)
     assert gradient_loss(messages, step) == pytest.approx(11 / 6)
     assert np.abs(step.x - step.adjacent).sum() == pytest.approx(3.0)
+    assert np.all((step.adjacent >= small.lower) & (step.adjacent <= small.upper))
 
 
 def test_an_agent_alone_tells_nobody():

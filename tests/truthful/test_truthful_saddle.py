@@ -205,6 +205,54 @@ def test_certify_refuses_a_point_too_far_off(instance):
         certify(problem, point.x + np.linspace(0, 1, 16), point.multipliers, 0.0)
 
 
+def test_certify_refuses_from_where_the_theorem_ends(instance):
+    # The number is 0.794 at a hundredth of this way, and grows in proportion.
+    problem, point = instance
+    way = np.linspace(0, 1, 16)
+    certify(problem, point.x + 0.0062 * way, point.multipliers, 0.0)
+    with pytest.raises(RuntimeError, match=r"number is 0\.516, above 1/2"):
+        certify(problem, point.x + 0.0065 * way, point.multipliers, 0.0)
+
+
+def test_a_residual_of_zero_is_not_a_bound_of_zero():
+    """The forces on this point vanish in floats; it is off by a rounding error."""
+    t, limit = 6.821770123928726, 2.8885069963470924
+    with mpmath.workdps(40):
+        apart = mpmath.sqrt(limit)
+        exact = [(t - apart) / 2, (t + apart) / 2, (t / apart - 1) / 4]
+        z = np.array([float(one) for one in exact])
+        error = mpmath.norm([a - b for a, b in zip(z, exact, strict=True)])
+    problem = line(targets=(0, t), limit=limit)
+    assert residual(problem, z[:2], z[2:]) == 0.0
+    assert 0.0 < error <= certify(problem, z[:2], z[2:], 0.0)[0]
+
+
+FAINT = line(limit=16.0 - 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("problem", "x", "mu"),
+    [
+        # A price that is less than the error: it may be none.
+        (line(limit=16.0 + 1e-6), [0, 4], 1e-5),
+        # A coordinate that is nearer to its bound than the error.
+        (line(upper=(9, 3 + 1e-9)), [1, 3], 0.25 + 1e-6),
+        # A constraint that holds here, but not at the optimum, for a price of 1/128.
+        (changed(FAINT, Q=1e-6 * FAINT.Q, c=1e-6 * FAINT.c), [1e-6, 4 - 1e-6], 0.0),
+        # A coordinate that is not quite on the bound that holds it.
+        (line(lower=(1, -9), upper=(9, 2)), [1 + 1e-9, 2], 0.0),
+    ],
+)
+def test_certify_refuses_what_may_be_on_either_side(problem, x, mu):
+    with pytest.raises(RuntimeError, match="cannot be certified"):
+        certify(problem, np.array(x, dtype=float), np.array([mu]), 0.0)
+
+
+def test_a_bound_that_a_coordinate_wants_to_leave_leaves_a_residual():
+    away = line(lower=(1, -9), targets=(2, 4), limit=99.0)
+    assert residual(away, np.array([1.0, 4.0]), np.zeros(1)) == 1.0
+
+
 def test_closed_form_on_a_line():
     """x = (1, 3), mu = 1/4; with the second agent held at 2.5: (0.5, 2.5), 1/8."""
     point = saddle_point(line())
