@@ -223,7 +223,8 @@ class Checks:
                 span = _span(numbers, sampled)
                 values = [one.value for one in numbers]
                 digits = 3 if sampled else DIGITS
-                low, high = (shown(f(values), digits=digits) for f in (min, max))
+                low = shown(min(values), digits=digits)
+                high = shown(max(values), digits=digits)
                 finding += f"; between {low} and {high}{unit} as our choices vary"
             given.found(_compared(claim, text, numbers, span), ours, finding)
 
