@@ -120,14 +120,49 @@ def _worst(cases: Collection[Interval]) -> Interval:
     return min(cases, key=lambda margin: margin.low)
 
 
-def _agreement(value: Interval, text: str, size: float) -> str:
-    """Return whether all, none or some of what a value may be agrees with a print."""
+def _place(value: Interval, text: str, tolerance: float) -> str:
+    """Return where a value lies, given what is printed and the tolerance of it.
+
+    "inside" or "outside" if that is so for all that the value may be, else "open".
+    """
     # A value that lies on the tolerance itself agrees, whatever the last bit.
-    size *= 1.0 + _LAST_BITS
-    low, high = float(text) - size, float(text) + size
+    tolerance *= 1.0 + _LAST_BITS
+    low, high = float(text) - tolerance, float(text) + tolerance
     if low <= value.low and value.high <= high:
+        return "inside"
+    return "outside" if value.high < low or high < value.low else "open"
+
+
+def _span(numbers: Sequence[Interval], sampled: Sequence[Interval]) -> Interval:
+    """Return all that lies between numbers, as wide as the samples leave it.
+
+    The others count by their values: a bound on an error widens nothing.
+    """
+    values = [one.value for one in numbers]
+    return Interval(
+        value=min(values),
+        low=min([*values, *(one.low for one in sampled)]),
+        high=max([*values, *(one.high for one in sampled)]),
+        chance=0.0,
+    )
+
+
+def _compared(
+    claim: Claim, text: str, numbers: Sequence[Interval], span: Interval
+) -> str:
+    """Return the verdict on numbers, ours first, held against the printed one."""
+    tolerance = half_unit(text) if claim.tolerance is None else claim.tolerance
+    places = [_place(number, text, tolerance) for number in numbers]
+    if set(places) == {"inside"}:
         return "reproduced"
-    return "refuted" if value.high < low or high < value.low else "not reproduced"
+    if "outside" not in places:  # one is open
+        return "undecided" if claim.evidence == "sampling" else "not reproduced"
+    if _place(span, text, tolerance) != "outside":
+        return "underspecified"
+    if claim.verdict != "corrected" or places[0] != "outside":
+        return "not reproduced"
+    place = _place(numbers[0], claim.ours, half_unit(claim.ours))
+    return "corrected" if place == "inside" else "not reproduced"
 
 
 @dataclass
@@ -179,34 +214,19 @@ class Checks:
             if not finding:
                 finding = f"ours {given.words(value)}"
                 finding += f", printed {text}{unit}" if claim.printed else ""
-            span = ours = given.read("value", value)
-            numbers = [ours]
+            ours = given.read("value", value)
+            numbers, span = [ours], ours
             if choices:
                 numbers += given.cases("choices", choices).values()
-                # As wide as the samples leave it; a bound on an error widens nothing.
-                values = [one.value for one in numbers]
                 every = (value, *choices.values())
                 sampled = [one for one in every if isinstance(one, Interval)]
-                low, high = min(values), max(values)
-                least = min([low, *(one.low for one in sampled)])
-                most = max([high, *(one.high for one in sampled)])
-                span = Interval(low, least, most, 0.0)
+                span = _span(numbers, sampled)
+                values = [one.value for one in numbers]
                 digits = 3 if sampled else DIGITS
-                ends = f"{shown(low, digits=digits)} and {shown(high, digits=digits)}"
-                finding += f"; between {ends}{unit} as our choices vary"
-            size = half_unit(text) if claim.tolerance is None else claim.tolerance
-            each = [_agreement(number, text, size) for number in numbers]
-            verdict = "not reproduced"
-            if set(each) == {"reproduced"}:
-                verdict = "reproduced"
-            elif "refuted" not in each:
-                verdict = "undecided" if claim.evidence == "sampling" else verdict
-            elif _agreement(span, text, size) != "refuted":
-                verdict = "underspecified"
-            elif claim.verdict == "corrected" and each[0] == "refuted":
-                right = _agreement(ours, claim.ours, half_unit(claim.ours))
-                verdict = "corrected" if right == "reproduced" else verdict
-            given.found(verdict, ours, finding)
+                low = shown(min(values), digits=digits)
+                high = shown(max(values), digits=digits)
+                finding += f"; between {low} and {high}{unit} as our choices vary"
+            given.found(_compared(claim, text, numbers, span), ours, finding)
 
     def check_holds(
         self,

@@ -284,6 +284,7 @@ def gaussian_epsilon(*, sensitivity: float, sigma: float, delta: float) -> float
 
 
 def _delta(delta: float, where: str) -> float:
+    """Return delta, if it is in the range in which the curve's error is known."""
     number = check.probability("delta", delta, where)
     if not 1e-300 <= number < 1.0:
         must = "at least 1e-300 and below 1 (smaller ones in logs)"
@@ -292,6 +293,7 @@ def _delta(delta: float, where: str) -> float:
 
 
 def _ratio(sensitivity: float, sigma: float) -> float:
+    """Return u, the sensitivity in deviations of the noise."""
     distance = check.positive("sensitivity", sensitivity, "the Gaussian curve")
     ratio = distance / check.positive("sigma", sigma, "the Gaussian curve")
     if not 1e-40 <= ratio <= 1e8:  # what the curve's error is known for
@@ -301,13 +303,25 @@ def _ratio(sensitivity: float, sigma: float) -> float:
 
 
 def _private_target(delta: float, ratio: float) -> float:
-    """Return log delta less an allowance for the error of the computed curve."""
-    # At this delta |u/2 - epsilon/u| is at most one more than the quantile's size.
-    # The ratio, epsilon/ratio and the difference are rounded: together by less than
-    # half of 8 ratio units; delta and its complement move by up to twice the product.
+    r"""Return log delta less an allowance for the error of the computed curve.
+
+    Let :math:`a = u/2 - \varepsilon/u`, U the unit of rounding, and
+    :math:`t = |\Phi^{-1}(\delta)| + 1`. To first order:
+
+    - :math:`|a| \le t`, for :math:`\delta \le \Phi(a)`, and
+      :math:`1 - \delta \le 2 \Phi(-a)` if :math:`a \ge 0`.
+    - u, its quotient and the difference are rounded:
+      :math:`|da| \le U (u/2 + 2\varepsilon/u + |a|) \le U (3u/2 + 3t) \le 4Uu` if
+      :math:`u \ge 6t/5`; below, `_SAFETY` is larger than all of it.
+    - :math:`|d\delta| \le 2 (t + 1)\, |da|\, \delta (1 - \delta)`, by the hazard rate
+      of the normal distribution, :math:`\varphi(a)/\Phi(-a) \le |a| + 1` (half of this
+      is enough on a grid of u from 1e-3 to 1e8).
+    - Together :math:`|d\delta| \le A\, \delta (1 - \delta)` with A the larger of
+      :math:`8 U u (t + 1)` and `_SAFETY`, so that the target is
+      :math:`\delta [1 - A (1 - \delta)]`.
+    """
     tail = abs(float(special.ndtri(delta))) + 1.0
     allowance = max(_SAFETY, 8.0 * _UNIT * ratio * (tail + 1.0))
-    # Near 1 the curve is computed from its complement, and as exact as that is.
     return math.log(delta) + math.log1p(-allowance * (1.0 - delta))
 
 
@@ -321,8 +335,11 @@ def _log_curve(epsilon: FloatArray, ratio: float) -> Floats:
         below = log_density + np.log(_mills_drop(center, half))
         # Where delta is large its complement is the accurate one, also a sum of
         # two positive terms: Q(a) + exp(epsilon) Phi(-u/2 - epsilon/u).
-        kept = special.ndtr(-a) + np.exp(log_density) * _mills(center + half)
-        above = np.log1p(-kept)
+        complement = special.ndtr(-a) + np.exp(log_density) * _mills(center + half)
+        above = np.log1p(-complement)
+    # With a >= 0 and half > 1 delta is above 0.33, its value at a = 0, half = 1: then
+    # log1p loses nothing. With half <= 1 it may be tiny although a >= 0, and there the
+    # drop of M is an integral that holds for all a; with half > 1 only for a < 0.
     result: Floats = np.where((a >= 0.0) & (half > 1.0), above, below)[()]
     return result
 

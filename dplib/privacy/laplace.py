@@ -66,6 +66,9 @@ def laplace_epsilon(*, sensitivity: float, scale: float) -> float:
 def laplace_delta(*, epsilon: ArrayLike, shift: float, scale: float) -> Floats:
     """Return delta(epsilon) of a release of which one entry moves by `shift`.
 
+    It takes a shift and no sensitivity: a sensitivity bounds the l1 norm of a move, and
+    the curve depends on how the move is spread over the entries, not on its norm alone.
+
     Parameters
     ----------
     epsilon : array_like

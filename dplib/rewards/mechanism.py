@@ -25,10 +25,12 @@ output, projected      mu                  mu_i          0
 output, balanced       see its function    see there     0
 =====================  ==================  ============  ===================
 
-Algorithm 2 takes the 1-norm for the 2-norm, hence the square. *Projected* is the tight
-one after the orthogonal projection on the range of J, where the true reward lies: free
-post-processing (for unequal m_i it also gives an agent whose entries appear less often
-less noise). Algorithm 1 is *projected* plus one more random constant per state.
+Algorithm 2 takes the 1-norm for the 2-norm, hence the square. The last three are not in
+the paper. *Tight* (in `MECHANISMS` "exact") is Algorithm 2 with the exact 2-norm.
+*Projected* is the tight one after the orthogonal projection on the range of J, where
+the true reward lies: free post-processing (for unequal m_i it also gives an agent whose
+entries appear less often less noise). Algorithm 1 is *projected* plus one more random
+constant per state.
 
 Common random numbers. One `StandardDraw` serves all mechanisms and all sigma: the noise
 is a linear image of it, so differences between mechanisms can be estimated in pairs.
@@ -240,9 +242,11 @@ class Mechanism:
         >>> print(np.allclose(gap, np.sqrt(9 / 8) * draw.extra[0, 0]))
         True
         """
+        # A row z of the draw is split into (11^T/m) z, the P_i z and P_perp z; each is
+        # scaled by the root of its variance.
         rows = draw.entries.reshape(-1, self.n_actions)
         grid = rows.reshape(-1, *self.actions)  # an axis for every agent's action
-        mean = rows.mean(axis=1)
+        mean = rows.mean(axis=1)  # (11^T/m) z, the same in all entries
         constant = math.sqrt(self.constant - self.extra) * mean
         constant = constant + math.sqrt(self.extra / rows.shape[1]) * draw.extra.ravel()
         one_per_row = (-1, *(1,) * self.n_agents)
@@ -250,9 +254,9 @@ class Mechanism:
         noise, rest = constant.reshape(one_per_row), grid - mean
         for agent, variance in enumerate(self.agents, start=1):
             others = tuple(k for k in range(1, grid.ndim) if k != agent)
-            own = grid.mean(axis=others, keepdims=True) - mean
+            own = grid.mean(axis=others, keepdims=True) - mean  # P_i z
             noise = noise + math.sqrt(variance) * own
-            rest = rest - own
+            rest = rest - own  # after the last agent P_perp z
         if self.rest > 0.0:
             noise = noise + math.sqrt(self.rest) * rest
         return np.asarray(noise.reshape(draw.entries.shape))
@@ -279,7 +283,7 @@ def input_noise(actions: Sequence[int], *, sigma: float) -> Mechanism:
     >>> own.constant, own.agents, own.rest
     (2.0, (1.0, 1.0), 0.0)
     """
-    mu, unit = appearances(actions), _unit(actions, sigma)
+    mu, unit = _appearances_and_unit(actions, sigma)
     return Mechanism(
         tuple(actions),
         constant=unit * sum(mu),
@@ -302,12 +306,14 @@ def paper_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
     >>> paper_output([4, 4], sigma=1.0).deviation
     2.0
     """
-    unit = _unit(actions, sigma)
-    return _isotropic(actions, unit * max(appearances(actions)) ** 2)
+    mu, unit = _appearances_and_unit(actions, sigma)
+    return _isotropic(actions, unit * max(mu) ** 2)
 
 
 def tight_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
-    """Return output perturbation with the exact sensitivity, sigma sqrt(mu) / N.
+    """Return Algorithm 2 with the exact sensitivity: deviation sigma sqrt(mu) / N.
+
+    Beyond the paper, which takes the 1-norm. ("exact" in `MECHANISMS`.)
 
     Arguments as in `input_noise`.
 
@@ -316,14 +322,16 @@ def tight_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
     >>> tight_output([4, 4], sigma=1.0).deviation
     1.0
     """
-    return _isotropic(actions, _unit(actions, sigma) * max(appearances(actions)))
+    mu, unit = _appearances_and_unit(actions, sigma)
+    return _isotropic(actions, unit * max(mu))
 
 
 def projected_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
     """Return tight output noise, kept only within the range of J.
 
-    For equal m_i it is `tight_output` after an orthogonal projection. For unequal
-    ones an agent whose entries appear less often also gets less noise.
+    Beyond the paper. For equal m_i it is `tight_output` after an orthogonal
+    projection. For unequal ones an agent whose entries appear less often also gets
+    less noise.
 
     Arguments as in `input_noise`.
 
@@ -332,7 +340,7 @@ def projected_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
     >>> projected_output([4, 4], sigma=1.0).variance
     0.4375
     """
-    mu, unit = appearances(actions), _unit(actions, sigma)
+    mu, unit = _appearances_and_unit(actions, sigma)
     agents = tuple(unit * one for one in mu)
     return Mechanism(tuple(actions), constant=unit * max(mu), agents=agents)
 
@@ -340,8 +348,10 @@ def projected_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
 def balanced_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
     r"""Return the noise of least variance that shows no entry by more than b / sigma.
 
-    Beyond the paper: no Gaussian noise on the joint reward, of whatever covariance,
-    protects one entry of one agent's table equally well and has less variance.
+    The sensitivity b is the largest change of one entry of one agent's table; the noise
+    shows it as a shift of at most b / sigma deviations. Beyond the paper: no Gaussian
+    noise on the joint reward, of whatever covariance, protects one entry equally well
+    and has less variance.
 
     Arguments as in `input_noise`.
 
@@ -358,8 +368,14 @@ def balanced_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
     relabelings of actions keeps trace and privacy, so an optimal one has the form of
     `Mechanism`, with rest 0. For :math:`\sigma = N = 1` it minimises
     :math:`v_0 + \sum_j (m_j - 1) v_j` subject to
-    :math:`\mu_j [(1 - 1/m_j)/v_j + (1/m_j)/v_0] \le 1`; solving for :math:`v_j` leaves
-    one convex function of :math:`v_0`.
+    :math:`\mu_j [(1 - 1/m_j)/v_j + (1/m_j)/v_0] \le 1`. The least :math:`v_j` is
+
+    .. math:: v_j = \frac{\mu_j (1 - 1/m_j)}{1 - s_j / v_0},
+        \qquad s_j = \mu_j / m_j < v_0 ,
+
+    which leaves one convex function of :math:`v_0`. (An agent with one action has no
+    directions: it asks :math:`v_0 \ge \mu_j`, and its :math:`v_j`, of no effect, is
+    set to :math:`\mu_j`.)
 
     *Certificate.* Take weights :math:`w_k \ge 0` of sum 1, and
     :math:`C = \sum_k w_k c_k c_k^T`. Every admissible :math:`\Sigma` has
@@ -374,7 +390,7 @@ def balanced_output(actions: Sequence[int], *, sigma: float) -> Mechanism:
     >>> round(best.constant, 9), round(best.agents[0], 9)
     (7.0, 3.5)
     """
-    mu, unit = appearances(actions), _unit(actions, sigma)
+    mu, unit = _appearances_and_unit(actions, sigma)
     v0 = _best_constant(actions)
     agents = [
         one * (1 - 1 / count) / (1 - one / (count * v0)) if count > 1 else one
@@ -401,6 +417,7 @@ def mechanisms(actions: Sequence[int], *, sigma: float) -> dict[str, Mechanism]:
     """Return all mechanisms at one nominal privacy, by the names in `MECHANISMS`.
 
     *Nominal* is the privacy of one reward by itself. Arguments as in `input_noise`.
+    "exact" is `tight_output`.
 
     Examples
     --------
@@ -410,9 +427,17 @@ def mechanisms(actions: Sequence[int], *, sigma: float) -> dict[str, Mechanism]:
     return {name: make(actions, sigma=sigma) for name, make in MECHANISMS.items()}
 
 
-def _unit(actions: Sequence[int], sigma: float) -> float:
-    """Return sigma^2 / N^2."""
-    return (sigma / len(actions)) ** 2
+def _appearances_and_unit(
+    actions: Sequence[int], sigma: float
+) -> tuple[tuple[int, ...], float]:
+    """Return the mu_i of all agents, and sigma^2 / N^2; refuse what is not possible."""
+    where = "a mechanism"
+    for count in actions:
+        check.integer("actions", count, where, low=1)
+    if not len(actions):
+        check.fail("actions", where, "one integer or more", actions)
+    deviation = check.positive("sigma", sigma, where)
+    return appearances(actions), (deviation / len(actions)) ** 2
 
 
 def _isotropic(actions: Sequence[int], variance: float) -> Mechanism:
@@ -421,21 +446,33 @@ def _isotropic(actions: Sequence[int], variance: float) -> Mechanism:
 
 
 def _best_constant(actions: Sequence[int]) -> float:
-    """Return v_0 of `balanced_output`, for sigma = N = 1."""
+    r"""Return v_0 of `balanced_output`, for sigma = N = 1.
+
+    With the closed form of :math:`v_j` the variance is, up to a factor,
+
+    .. math:: h(v_0) = v_0 + \sum_j (m_j - 1)^2 \frac{s_j}{1 - s_j / v_0}, \qquad
+        h'(v_0) = 1 - \sum_j \left(\frac{(m_j - 1) s_j}{v_0 - s_j}\right)^2 ,
+
+    and h' increases from minus infinity at :math:`\max_j s_j`. At
+    :math:`v_0 = \sum_j m_j s_j + \max_j s_j` every denominator is
+    :math:`\sum_j m_j s_j` or more, so that the fractions sum to less than 1, and so do
+    their squares: the root lies below.
+    """
     pairs = list(zip(appearances(actions), actions, strict=True))
     # An agent with one action moves the constant only: v_0 >= mu_j, no more choice.
     floor = max((u for u, m in pairs if m == 1), default=0)
-    shares = [(u / m, m) for u, m in pairs if m > 1]
+    shares = [(u / m, m) for u, m in pairs if m > 1]  # s_j and m_j
     if not shares:
         return float(floor)
 
     def slope(v0: float) -> float:
-        # d/dv0 of v0 + sum_j (m_j - 1)^2 s_j / (1 - s_j / v0), with s_j = mu_j / m_j.
         return 1.0 - sum(((m - 1) * s / (v0 - s)) ** 2 for s, m in shares)
 
     largest = max(s for s, _ in shares)
+    # Just above the pole, yet v_0 - s_j is not lost to rounding; slope below -1e23.
     low = largest * (1.0 + 1e-12)
     high = sum(m * s for s, m in shares) + largest
+    # Until no float lies between: 53 halvings, and log2(high / low) before them.
     for _ in range(200):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)

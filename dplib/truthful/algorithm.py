@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from dplib import check
-from dplib.truthful.kernel import Draws, Rows, advance
+from dplib.truthful.kernel import Draws, Rows, Sizes, advance
 from dplib.truthful.noise import NoiseScales, noise_support
 from dplib.truthful.problem import Problem
 from dplib.truthful.reports import Lie, Pretence, replicas
@@ -151,7 +151,8 @@ class Plan:
     scales : NoiseScales, optional
         Noise on g and g_x; none by default, which is Algorithm 1.
     shape : {"full", "structural"}
-        Which entries of g_x get noise (`dplib.truthful.noise`).
+        Shape of the noise, no array's: which entries of g_x get noise
+        (`dplib.truthful.noise`).
     report_scale : float
         Scale of noise on the reports, 0 or greater.
     sizes : StepSizes
@@ -326,32 +327,34 @@ def simulate_pairs(plan: Plan, streams: Iterable[np.random.Generator]) -> Simula
     >>> runs.x.shape, runs.mu.shape
     ((3, 2, 1, 16), (3, 2, 1, 4))
     """
-    problem, sizes, generators = plan.problem, plan.sizes, list(streams)
+    problem, generators = plan.problem, list(streams)
     count = 1 + len(plan.lies)
-    shape = (len(generators), count, plan.record.size)
-    x = np.empty((*shape, problem.n_states))
-    mu = np.empty((*shape, problem.n_constraints))
-    deviation = np.empty(shape)
-    hits = np.empty(shape[:2], dtype=np.int64)
+    axes = (len(generators), count, plan.record.size)
+    x = np.empty((*axes, problem.n_states))
+    mu = np.empty((*axes, problem.n_constraints))
+    deviation = np.empty(axes)
+    hits = np.empty(axes[:2], dtype=np.int64)
     rows, draws = _sparse_rows(problem), _noise_draws(plan)
-    step_sizes = (
-        float(sizes.gamma_bar),
-        float(sizes.c2),
-        float(sizes.alpha_bar),
-        float(sizes.c1),
-        int(sizes.first),
+    sizes = Sizes(
+        gamma_bar=float(plan.sizes.gamma_bar),
+        c2=float(plan.sizes.c2),
+        alpha_bar=float(plan.sizes.alpha_bar),
+        c1=float(plan.sizes.c1),
+        first=int(plan.sizes.first),
     )
     for s, rng in enumerate(generators):
         hits[s] = advance(
             rng,
             rows,
             draws,
+            # Fresh for every stream: the loop moves made-up and true states in place.
             replicas(problem, plan.lies, plan.x0),
             np.tile(plan.x0, (count, 1)),
             np.tile(plan.mu0, (count, 1)),
-            step_sizes,
+            sizes,
             plan.radius,
             plan.record,
+            # Filled: the records of this stream.
             x[s],
             mu[s],
             deviation[s],

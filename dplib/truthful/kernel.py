@@ -42,6 +42,7 @@ __all__ = [
     "PRETENCE",
     "Replicas",
     "Rows",
+    "Sizes",
     "TRUTH",
     "advance",
     "project_multipliers",
@@ -83,6 +84,16 @@ class Draws(NamedTuple):
     constraint: IntArray  # (E,): their constraints
     coordinate: IntArray  # (E,): their coordinates
     bias: FloatArray  # (m,): what the cloud subtracts from g
+
+
+class Sizes(NamedTuple):
+    """Step sizes gamma_k = gamma_bar k^-c2 and weights alpha_k = alpha_bar k^-c1."""
+
+    gamma_bar: float
+    c2: float
+    alpha_bar: float
+    c1: float
+    first: int  # the value of k at the first step
 
 
 class Replicas(NamedTuple):
@@ -206,7 +217,7 @@ def advance(
     replicas: Replicas,
     x: FloatArray,
     mu: FloatArray,
-    sizes: tuple[float, float, float, float, int],
+    sizes: Sizes,
     radius: float,
     record: IntArray,
     kept_x: FloatArray,
@@ -219,20 +230,18 @@ def advance(
     ----------
     rng : numpy.random.Generator
         Advanced by what is drawn, as numpy itself would advance it.
-    rows, draws, replicas
-        Problem, noise and reports. ``replicas.shown`` is changed.
+    rows, draws, replicas, sizes
+        Problem, noise, reports and step sizes. ``replicas.shown`` is changed.
     x : numpy.ndarray, shape (R, n)
         States at the start; changed.
     mu : numpy.ndarray, shape (R, m)
         Multipliers at the start; changed.
-    sizes : tuple
-        gamma_bar, c2, alpha_bar, c1, and the value of k at the first step.
     radius : float
         Bound on the sum of the multipliers.
     record : numpy.ndarray of int, shape (r,)
         Ascending numbers of steps.
     kept_x, kept_mu, kept_spent : numpy.ndarray
-        Of shapes (R, r, n), (R, r, m) and (R, r).
+        Of shapes (R, r, n), (R, r, m) and (R, r); filled.
 
     Returns
     -------

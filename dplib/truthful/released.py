@@ -29,6 +29,10 @@ noise in the gradients. With :math:`z_l = \mu_l (1 - \gamma\alpha)/\gamma + g_l(
 in both noise shapes: `silence_log_probability`. Noise of the two steps is independent,
 so that losses add: `two_step_loss` is the log likelihood ratio of events that occur.
 
+Units. Scales of noise are in the units of what they are added to: b_j in those of
+:math:`g_{x_j}`, b_g in those of g, and a message's (b_j times a price) in those of the
+message. Losses, epsilon and delta have none.
+
 Agents count from 0. Idealised (real arithmetic).
 """
 
@@ -77,9 +81,9 @@ class Messages:
     problem : Problem
         The instance.
     scales : NoiseScales
-        Its noise.
+        Laplace scales of its noise: b_g in units of g, b_j in units of g_{x_j}.
     shape : {"full", "structural"}
-        Shape of the noise, see `dplib.truthful.noise`.
+        Shape of the noise (no array's), see `dplib.truthful.noise`.
     receivers : {"others", "all"} or collection of int
         Whose messages count, see `dplib.truthful.joint_privacy`.
     """
@@ -121,7 +125,8 @@ class MessageEntry:
     value, adjacent : float
         Its value without noise under the two data.
     scales : numpy.ndarray, shape (terms,)
-        Scales of the Laplace variables whose sum is its noise, positive.
+        Scales b_j mu_l of the Laplace variables whose sum is its noise, positive, in
+        the units of the message, as `value` is.
     """
 
     receiver: int
@@ -148,9 +153,9 @@ def message_entries(messages: Messages, step: Step) -> list[MessageEntry]:
         mine = agent(problem, j)
         for c in range(mine.start, mine.stop):
             if values[c] != moved[c]:
-                noise = messages.scales.b[j] * mu[support[:, c]]
-                noise = noise[noise > 0.0]
-                found.append(MessageEntry(j, float(values[c]), float(moved[c]), noise))
+                scales = messages.scales.b[j] * mu[support[:, c]]
+                scales = scales[scales > 0.0]
+                found.append(MessageEntry(j, float(values[c]), float(moved[c]), scales))
     return found
 
 
@@ -198,13 +203,13 @@ def silence_log_probability(
 def two_step_loss(
     messages: Messages, step: Step, *, gamma: float, alpha: float
 ) -> float:
-    r"""Return a loss that the messages of two steps reach, prices known at first.
+    r"""Return a lower bound on the loss of the messages of two steps.
 
-    The event: the first messages lie far in the telling tails, and the second
-    ones are all zero. Under full noise every receiver sees by a zero that *all*
-    prices are zero; under structural noise the receivers do so together, if
-    between them they touch every constraint. The loss is that of the more
-    favourable order of the two data.
+    It is reached by one event, the prices of the first step known: the first messages
+    lie far in the telling tails, and the second ones are all zero. Under full noise
+    every receiver sees by a zero that *all* prices are zero; under structural noise
+    the receivers do so together, if between them they touch every constraint. The loss
+    is that of the more favourable order of the two data.
 
     Parameters
     ----------
@@ -389,8 +394,9 @@ def messages_delta(
 ) -> FloatArray:
     """Return lower bounds on delta(epsilon) of several independent entries.
 
-    The hockey-stick divergence of the product of `binned_distributions`; ``bins`` to
-    the power of the number of entries outcomes are enumerated.
+    Lower, since the bins tell less than the entries do: the hockey-stick divergence of
+    the product of `binned_distributions`. ``bins`` to the power of the number of
+    entries outcomes are enumerated.
 
     Parameters
     ----------

@@ -222,10 +222,11 @@ def images(source: Path) -> list[str]:
                 "a figure that is not canonical SVG: use dplib.book.figures.show"
             )
         header = cell.metadata.get("mystnb", {})
-        if not str(header.get("image", {}).get("alt", "")).strip():
+        image, figure = header.get("image") or {}, header.get("figure") or {}
+        if not str(image.get("alt") or "").strip():
             problems.append("a figure without alt text (mystnb: image: alt)")
         for part in ("name", "caption"):
-            if not str(header.get("figure", {}).get(part, "")).strip():
+            if not str(figure.get(part) or "").strip():
                 problems.append(f"a figure without {part} (mystnb: figure: {part})")
     return problems
 

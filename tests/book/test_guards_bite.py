@@ -232,6 +232,9 @@ CELLS = [
     ),
     (data(FIGURE, SVG, lambda svg: f'<?xml version="1.0"?>\n{svg}'), "not canonical"),
     (cell(FIGURE, "metadata", "mystnb", "image", {}), "without alt text"),
+    # An empty block of a header, `image:` or `figure:`, is None.
+    (cell(FIGURE, "metadata", "mystnb", "image", None), "without alt text"),
+    (cell(FIGURE, "metadata", "mystnb", "figure", None), "without caption"),
     (cell(FIGURE, "metadata", "mystnb", "figure", {"name": "a"}), "without caption"),
     (cell(FIGURE, "metadata", "mystnb", "figure", {"caption": "a"}), "without name"),
     (

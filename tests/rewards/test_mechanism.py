@@ -208,6 +208,24 @@ def test_balanced_beats_random_covariances_at_equal_privacy():
         assert matched_trace >= best.variance * (1 - 1e-6)
 
 
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("actions", "sigma", "words"),
+    [
+        ([4, 4], -1.0, "'sigma' parameter of a mechanism must be a positive finite"),
+        ([4, 4], 0.0, "'sigma' parameter of a mechanism must be a positive finite"),
+        ([4, 4], math.nan, "'sigma' parameter of a mechanism must be a positive"),
+        ([4, 0], 1.0, "'actions' parameter of a mechanism must be an integer >= 1"),
+        ([4, -4], 1.0, "'actions' parameter of a mechanism must be an integer >= 1"),
+        ([], 1.0, "'actions' parameter of a mechanism must be one integer or more"),
+    ],
+)
+def test_no_mechanism_is_made_of_junk(make, actions, sigma, words):
+    """A negative sigma, squared, would pass for its size."""
+    with pytest.raises(ValueError, match=words):
+        make(actions, sigma=sigma)
+
+
 GOOD = {"actions": (2, 2), "constant": 1.0, "agents": (1.0, 1.0)}
 
 
