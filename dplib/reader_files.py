@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.exceptions import best_match
 from jsonschema.validators import extend
 from ruamel.yaml import YAML
@@ -80,12 +80,21 @@ def load(path: Path, schema: Mapping[str, Any]) -> Any:
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise ReaderFileError(f"{path.name}, line {line}: {error.problem}.") from None
+    except RecursionError:
+        raise ReaderFileError(f"{path.name}: nested too deeply.") from None
     except (YAMLError, ValueError) as error:  # not UTF-8, a date of no calendar
-        raise ReaderFileError(f"{path.name}: not YAML: {error}.") from None
-    found = best_match(_Validator(schema).iter_errors(held))
+        reason = " ".join(str(error).split())
+        raise ReaderFileError(f"{path.name}: not YAML: {reason}.") from None
+    found = best_match(_Validator(schema).iter_errors(held), key=_relevance)
     if found is not None:
         raise _explained(path, _place(held, found.absolute_path), found)
     return held
+
+
+def _relevance(error: ValidationError) -> Any:
+    """Order errors as `best_match` does, even if names and numbers are mixed."""
+    path = [(isinstance(step, str), step) for step in error.path]
+    return -len(path), path, error.validator not in ("anyOf", "oneOf")
 
 
 def _place(held: Any, steps: Iterable[str | int]) -> str:

@@ -105,6 +105,8 @@ def test_what_does_not_fit_is_named(tmp_path, text, sentence):
         ("a: 2001-99-99", "mine.yml: not YAML: "),
         ("a: !python/object:os.system x", "mine.yml, line 1: "),
         (b"a: \xff", "mine.yml: not YAML: 'utf-8' codec can't decode byte 0xff"),
+        (b"a: \x00", "mine.yml: not YAML: "),
+        ("[" * 2000, "mine.yml: nested too deeply."),
     ],
 )
 def test_what_is_no_yaml_is_refused(tmp_path, text, words):
@@ -112,6 +114,13 @@ def test_what_is_no_yaml_is_refused(tmp_path, text, words):
         read(tmp_path, text, {})
     assert str(caught.value).startswith(words)
     assert "\n" not in str(caught.value)
+
+
+def test_fields_may_be_numbers_and_names_at_once(tmp_path):
+    """Two errors, at a number and at a name, had no order: a TypeError."""
+    schema = {"additionalProperties": {"type": "integer", "must": "an integer"}}
+    with pytest.raises(ReaderFileError, match=r"must be an integer\. Got '[ab]'"):
+        read(tmp_path, "{x: {picker: a, 1: b}}", {"properties": {"x": schema}})
 
 
 def test_no_file_and_a_folder_are_one_sentence(tmp_path):

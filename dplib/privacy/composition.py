@@ -68,6 +68,8 @@ def basic_composition(releases: Sequence[Release], *, name: str) -> Release:
     >>> both.epsilon, both.delta
     (0.75, 1e-06)
     """
+    if not releases:
+        check.fail("releases", "basic_composition", "one release or more", releases)
     adjacency = releases[0].adjacency
     for one in releases:
         if one.adjacency != adjacency:

@@ -130,6 +130,8 @@ def _constraint(
         if i == k or dims[i] != dims[k]:
             must = "of two different agents with equally many coordinates"
             raise refuse(path, f"{place}.pairs", must, pair)
+        if (i, k) in pairs or (k, i) in pairs:
+            raise refuse(path, f"{place}.pairs", "of pairs named once", pair)
         pairs.append((i, k))
     return pairwise_constraint(dims, pairs, limit=held["limit"])
 

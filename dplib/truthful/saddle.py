@@ -131,7 +131,7 @@ def _run(program: cp.Problem, solver: str, what: str) -> None:
         raise RuntimeError(f"{solver} failed on {what} ({error})") from error
     if program.status in ("infeasible", "infeasible_inaccurate"):
         raise ValueError(
-            f"Problem 0 is infeasible: no point of the box meets all constraints "
+            f"The problem is infeasible: no point of the box meets all constraints "
             f"({solver} reports '{program.status}')."
         )
     if program.status != "optimal":
@@ -152,7 +152,7 @@ def find_slater_point(problem: Problem, *, solver: str | None = None) -> FloatAr
     ------
     ValueError
         If the least possible largest constraint is not below -1e-8 of its unit:
-        then no Slater point exists, or none that floating point could vouch for.
+        then no Slater point exists, or none that floating point can vouch for.
     RuntimeError
         If no solver reports 'optimal'.
 
@@ -174,12 +174,11 @@ def find_slater_point(problem: Problem, *, solver: str | None = None) -> FloatAr
     worst = int(np.argmax(sizes))
     if sizes[worst] >= -SLATER_MARGIN or not is_slater_point(problem, point):
         none = sizes[worst] > SLATER_MARGIN
-        kind = "infeasible" if none else "without a Slater point"
+        kind = "The problem is infeasible" if none else "No Slater point was found"
         raise ValueError(
-            f"Problem 0 is {kind}: the largest of its constraints is at least "
-            f"{constraints(problem, point)[worst]:.6g} everywhere in the box "
-            f"(constraint {worst} at the best point), where Assumption 2 wants a point "
-            "with all of them below 0."
+            f"{kind}: at the best point of the box the largest constraint, number "
+            f"{worst}, is {constraints(problem, point)[worst]:.6g}; Assumption 2 wants "
+            f"all of them below 0, by more than {SLATER_MARGIN:g} of their size."
         )
     return point
 

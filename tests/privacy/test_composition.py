@@ -89,3 +89,8 @@ def test_releases_about_different_neighbours_do_not_add() -> None:
     other = Release(name="o", epsilon=1.0, adjacency=added)
     with pytest.raises(ValueError, match="with respect to the same adjacency"):
         basic_composition([release(1.0), other], name="both")
+
+
+def test_nothing_composed_is_no_statement() -> None:
+    with pytest.raises(ValueError, match="one release or more"):
+        basic_composition([], name="none")

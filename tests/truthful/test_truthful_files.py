@@ -92,6 +92,7 @@ def test_the_papers_instance_can_be_written_down(tmp_path):
         ("name: ben", "name: 7", r"agents\[1\].name must be a word. Got 7"),
         ("[[ada, ben]]", "[[ada, bob]]", r"pairs .* agents \(ada, ben\). Got .*'bob'"),
         ("[[ada, ben]]", "[[ada, ada]]", r"pairs must be of two different agents"),
+        ("[[ada, ben]]", "[[ada, ben], [ben, ada]]", "pairs must be of pairs named"),
         ("[[-9, 9]]\n    target: [4]", "[[0, 9], [0, 9]]\n    target: [4, 4]", "pairs"),
         ("[[ada, ben]]", "[ada, ben]", r"pairs\[1\] must be a pair of names. Got 'ben"),
         ("limit: 4.0", "limit: 0", r"constraints\[0\].limit must be a number above 0"),
@@ -115,8 +116,8 @@ def test_every_bad_input_is_one_sentence(tmp_path, old, new, message):
         ("[[2, -2], [-2, 2]]", "[[1, 0], [0, -1]]", "positive semidefinite in const"),
         ("a: [0, 0]", "a: [0]", r"constraints\[0\].a must be a list of 2 numbers"),
         ("c: -4", "", r"constraints\[0\] lacks the field 'c'"),
-        ("c: -4", "c: 4", "Problem 0 is infeasible"),
-        ("c: -4", "c: 0", "Problem 0 is without a Slater point"),
+        ("c: -4", "c: 4", "The problem is infeasible"),
+        ("c: -4", "c: 0", "No Slater point was found"),
     ],
 )
 def test_bad_matrices_and_missing_slater_points(tmp_path, old, new, message):

@@ -319,20 +319,22 @@ def test_slater_point():
 
 def test_infeasible_problem_gets_one_sentence():
     apart = line(lower=(-9, 5), upper=(-1, 9))  # at least 6 apart, at most 2 allowed
-    sentence = r"Problem 0 is infeasible: .* at least 32 everywhere in the box"
+    sentence = (
+        r"The problem is infeasible: .* the largest constraint, number 0, is 32; "
+    )
     for function in (find_slater_point, saddle_point):
         with pytest.raises(ValueError, match=sentence) as caught:
             function(apart)
         assert "\n" not in str(caught.value)
     with pytest.raises(
-        ValueError, match="Problem 0 is infeasible: no point of the box"
+        ValueError, match="The problem is infeasible: no point of the box"
     ):
         solve_convex(apart)
 
 
 def test_feasible_without_a_slater_point():
     touching = line(lower=(-9, 1), upper=(-1, 9))  # exactly 2 apart at best
-    with pytest.raises(ValueError, match="Problem 0 is without a Slater point"):
+    with pytest.raises(ValueError, match="No Slater point was found: at the best"):
         saddle_point(touching)
 
 
