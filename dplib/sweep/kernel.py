@@ -104,7 +104,7 @@ def execute(
             # An output that got lost among very many: the file has the rows.
             "raise_on_iopub_timeout": False,
             "extra_arguments": [
-                "--IPKernelApp.log_level=40",  # no notices
+                "--IPKernelApp.log_level=50",  # silent: notices, and Ctrl-C told twice
                 "--HistoryManager.enabled=False",  # kernels would wait for its database
                 f"--IPKernelApp.exec_lines={tell}",
             ],
