@@ -1,7 +1,7 @@
 """What a sweep tells: its table, states, a progress bar, a log, a summary.
 
-The table has the rows of all finished points of the present code, sorted by the values
-of their parameters: it is the same whoever finished first, and whatever was asked for
+The table has the rows of all finished points of the present code and files, sorted by
+the values of their parameters: it is the same whoever finished first, and whatever was asked for
 in between. Rows of different points must have the same columns. Those that most points
 have count; a point with others is left out, and failed, since cells that nobody filled
 would look like results.
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dplib.book.whole_files import table_text
+from dplib.sweep.notebook import point_key
 from dplib.sweep.points import Point, describe
 from dplib.sweep.store import Request, Result
 
@@ -108,7 +109,13 @@ def report(asked: Request, began: float | None = None) -> Report:
     began : float, optional
         Time at which a driver began that is at work.
     """
-    finished = asked.store.finished()
+    store = asked.store
+    finished = {
+        key: (point, result)
+        for key, (point, result) in store.finished().items()
+        # Another key now: a file that it names has changed since.
+        if key == point_key(store.version, point, store.source)
+    }
     order = sorted(finished, key=lambda key: [*finished[key][0].values()])
     results = {key: finished[key][1] for key in order}
     columns, odd = _columns(results)
