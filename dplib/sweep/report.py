@@ -1,10 +1,10 @@
 """What a sweep tells: its table, states, a progress bar, a log, a summary.
 
 The table has the rows of all finished points of the present code and files, sorted by
-the values of their parameters: it is the same whoever finished first, and whatever was asked for
-in between. Rows of different points must have the same columns. Those that most points
-have count; a point with others is left out, and failed, since cells that nobody filled
-would look like results.
+the values of their parameters: it is the same whoever finished first, and whatever was
+asked for in between. Rows of different points must have the same columns. Those that
+most points have count; a point with others is left out, and failed, since cells that
+nobody filled would look like results.
 """
 
 from __future__ import annotations
