@@ -74,7 +74,7 @@ def sweep(
     notebook : str or pathlib.Path
         As for `dplib.sweep.notebook.read`.
     points : mapping of str to sequence, or sequence of mappings
-        A grid (every combination; ranges as in `dplib.sweep.points.values_of`), or
+        A grid (every combination; ranges as in `dplib.sweep.points.axis`), or
         the points themselves. Parameters that are not given keep their defaults.
     out : str or pathlib.Path
         Folder of the sweep; made if it is not there.

@@ -460,6 +460,7 @@ def test_s5_replicates_give_every_point_its_seeds(tmp_path, capsys):
         (["--grid", "wrod=1"], "did you mean 'word'?"),
         (["--grid", "n=1,1"], "Points 1 and 2 are the same"),
         (["--grid", "n=1", "--grid", "n=2"], "A parameter is given twice"),
+        (["--grid", "n=1:1000000000"], "a range of at most 1000000 numbers"),
         (["--grid", "n=1e-5"], "must be an integer, as its default 3 is"),
         (["--grid", "n"], "NAME=VALUE"),
         ([], "Which points?"),
