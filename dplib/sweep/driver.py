@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,4 +191,4 @@ def _finish(asked: Request, run: set[str], log: Log) -> Report:
         if key in run - log.told and state.word != "to do":
             log.ended(key, state)
     log.add(found.counts())
-    return found
+    return replace(found, run=run)

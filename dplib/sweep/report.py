@@ -13,7 +13,7 @@ import datetime
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +64,8 @@ class Report:
         "" or the libraries of which rows used several versions.
     left : float or None
         Seconds that the driver at work will need, as far as is known.
+    run : collection of str
+        Keys of the points that this sweep was to run, as `sweep` returns it.
     """
 
     asked: Request
@@ -71,6 +73,7 @@ class Report:
     text: str = ""
     mixed: str = ""
     left: float | None = None
+    run: Collection[str] = ()
 
     @property
     def table(self) -> Path:
@@ -81,6 +84,12 @@ class Report:
     def succeeded(self) -> bool:
         """Whether every point is done."""
         return all(state.word == "done" for state in self.states)
+
+    @property
+    def run_succeeded(self) -> bool:
+        """Whether every point is done that was run now."""
+        each = zip(self.asked.keys, self.states, strict=True)
+        return all(state.word == "done" for key, state in each if key in self.run)
 
     def counts(self) -> str:
         """Return how many points are in which state."""
@@ -239,7 +248,7 @@ def summary(found: Report, *, everything: bool = False) -> str:
     if any(state.word == "failed" for state in found.states):
         lines.append(
             f"tracebacks: {out / 'versions'}/*/failures; --retry-failed runs failed "
-            "points again"
+            "points again, other than those with odd columns"
         )
     if found.mixed:
         lines.append(f"note: rows were made with several versions of {found.mixed}")

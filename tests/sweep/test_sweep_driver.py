@@ -428,6 +428,16 @@ def test_the_command_runs_tells_and_exits(notebook, capsys):
     assert run(capsys, "--status", "--out", out)[0] == 1
 
 
+def test_with_a_limit_the_points_of_this_run_are_judged(notebook, ran, capsys):
+    options = ("--out", notebook.parent / "out", "--limit", "1")
+    assert run(capsys, notebook, "--grid", "n=13", *options)[0] == 1
+    status, printed, _ = run(capsys, notebook, "--grid", "n=13,1,2", *options)
+    assert (status, ran) == (0, [13, 1])
+    assert "3 points: 1 done, 1 failed, 0 lost, 0 running, 1 to do" in printed
+    assert "runs failed points again, other than those with odd columns" in printed
+    assert run(capsys, notebook, "--grid", "n=14,2", *options)[0] == 1
+
+
 @pytest.mark.usefixtures("ran")
 def test_a_file_of_points_and_a_grid_go_together(notebook, capsys):
     file = notebook.parent / "points.csv"
