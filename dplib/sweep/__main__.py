@@ -108,9 +108,8 @@ def _run(given: argparse.Namespace) -> int:
         timeout=given.timeout,
     )
     print(summary(found, everything=given.verbose))
-    words = {state.word for state in found.states}
-    allowed = {"done"} if given.limit is None else {"done", "to do"}
-    return 0 if words <= allowed else 1
+    succeeded = found.succeeded if given.limit is None else found.run_succeeded
+    return 0 if succeeded else 1
 
 
 def _points(given: argparse.Namespace) -> Sequence[Point]:

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def sweep(
     notebook : str or pathlib.Path
         As for `dplib.sweep.notebook.read`.
     points : mapping of str to sequence, or sequence of mappings
-        A grid (every combination; ranges as in `dplib.sweep.points.values_of`), or
+        A grid (every combination; ranges as in `dplib.sweep.points.axis`), or
         the points themselves. Parameters that are not given keep their defaults.
     out : str or pathlib.Path
         Folder of the sweep; made if it is not there.
@@ -190,4 +191,4 @@ def _finish(asked: Request, run: set[str], log: Log) -> Report:
         if key in run - log.told and state.word != "to do":
             log.ended(key, state)
     log.add(found.counts())
-    return found
+    return replace(found, run=run)

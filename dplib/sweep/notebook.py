@@ -11,6 +11,8 @@ is the name of a file, what that file holds.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
 import json
 import os
@@ -131,26 +133,64 @@ def read(given: str | Path) -> Notebook:
             f"The files {path.name} and {other.name} hold other code: refresh the "
             "pair, then sweep."
         )
-    tagged = [n for n, (_, tags) in enumerate(code) if "parameters" in tags]
-    if len(tagged) != 1:
+    # papermill writes the values below the first cell with the tag, of whatever type,
+    # and over one that it wrote before.
+    kinds = [cell.cell_type for cell in notebook.cells if "parameters" in _tags(cell)]
+    if kinds != ["code"]:
         raise RefusedError(
-            f"The notebook {name} must have one cell tagged 'parameters'. "
-            f"Got {len(tagged)} instead."
+            f"The notebook {name} must have one cell tagged 'parameters', of code. "
+            f"Got {', '.join(kinds) or 'none'} instead."
+        )
+    if any("injected-parameters" in _tags(cell) for cell in notebook.cells):
+        raise RefusedError(
+            f"The notebook {name} was made by a sweep or papermill (a cell is tagged "
+            "'injected-parameters'): give the notebook that it was made from."
         )
     cells = tuple(source for source, _ in code)
     try:
-        tables = [symtable.symtable(_python(cell), name, "exec") for cell in cells]
+        bound = [_bound(cell) for cell in cells]
     except SyntaxError as error:
         raise RefusedError(f"A cell of {name} is not Python: {error}.") from None
-    parameters = read_cell(cells[tagged[0]], name)
-    assigned = {n for table in tables[tagged[0] + 1 :] for n in _assigned(table)}
-    again = sorted(assigned & {parameter.name for parameter in parameters})
+    tagged = next(n for n, (_, tags) in enumerate(code) if "parameters" in tags)
+    parameters = read_cell(cells[tagged], name)
+    later = set[str]().union(*bound[tagged + 1 :])
+    if "*" in later:
+        raise RefusedError(
+            f"A cell of {name} below its parameters imports everything of a module, "
+            "maybe a name of a parameter too: import by name."
+        )
+    again = sorted(later & {parameter.name for parameter in parameters})
     if again:
         raise RefusedError(
             f"The notebook {name} assigns its parameter '{again[0]}' again in a later "
             "cell: its rows would not be those of the value that was asked for."
         )
     return Notebook(name, path.parent, cells, parameters, nbformat.writes(notebook))
+
+
+def _bound(source: str) -> set[str]:
+    """Return the names that a cell binds in the notebook; '*' for ``import *``.
+
+    What follows a magic counts as well, where it is Python.
+
+    Examples
+    --------
+    >>> sorted(_bound("%time n = 7"))
+    ['n']
+    """
+    python = _python(source)
+    names = set(_assigned(symtable.symtable(python, "a cell", "exec")))
+    for node in ast.walk(ast.parse(python)):
+        match node:
+            case ast.ImportFrom(names=[ast.alias(name="*")]):
+                names.add("*")
+            case ast.Call(
+                func=ast.Attribute(attr="run_line_magic" | "run_cell_magic"),
+                args=[*_, ast.Constant(value=str(given))],
+            ):
+                with contextlib.suppress(SyntaxError):
+                    names |= _bound(given)
+    return names
 
 
 def _assigned(table: symtable.SymbolTable, top: bool = True) -> Iterator[str]:
@@ -192,7 +232,11 @@ def _load(path: Path) -> Any:
 
 def _code(notebook: Any) -> list[tuple[str, list[str]]]:
     return [
-        (cell.source.strip(), list(cell.metadata.get("tags", [])))
+        (cell.source.strip(), _tags(cell))
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
+
+
+def _tags(cell: Any) -> list[str]:
+    return list(cell.metadata.get("tags", []))

@@ -20,11 +20,13 @@ import numpy as np
 from dplib import check
 from dplib.sweep.parameters import Parameter, RefusedError, Value, convert
 
-__all__ = ["Point", "checked", "describe", "from_csv", "grid_option", "values_of"]
+__all__ = ["Point", "axis", "checked", "describe", "from_csv", "grid_option"]
 
 Point = dict[str, Value]
 Parameters = tuple[Parameter, ...]
 
+#: Points of one sweep; more are a slip, and would take hours to be listed.
+MOST = 1_000_000
 _RANGE = re.compile(r"([^:]+):([^:]+)(?::(log)?([0-9]{1,6}))?")
 
 
@@ -49,10 +51,10 @@ def grid_option(text: str) -> tuple[str, list[str]]:
     return name.strip(), rows[0]
 
 
-def values_of(
+def axis(
     parameter: Parameter, values: Sequence[object], where: str
-) -> list[Value]:
-    """Return the values of one axis of a grid, ranges of numbers spread out.
+) -> list[Sequence[object]]:
+    """Return the values of one axis of a grid, each range as a sequence of its own.
 
     ``1:20`` is every whole number from 1 to 20, ``0:1:5`` five numbers evenly spaced,
     ``0.1:10:log5`` five spaced by a common factor; both ends belong to it. They have
@@ -60,44 +62,60 @@ def values_of(
 
     Examples
     --------
-    >>> values_of(Parameter("epsilon", float, 1.0), ["0.1:10:log5", "50"], "a notebook")
-    [0.1, 0.316227766017, 1.0, 3.16227766017, 10.0, 50.0]
-    >>> values_of(Parameter("seed", int, 1), ["1:4"], "a notebook")
-    [1, 2, 3, 4]
+    >>> axis(Parameter("epsilon", float, 1.0), ["0.1:10:log5", "50"], "a notebook")
+    [[0.1, 0.316227766017, 1.0, 3.16227766017, 10.0], ['50']]
+    >>> axis(Parameter("seed", int, 1), ["1:4"], "a notebook")
+    [range(1, 5)]
     """
-    found: list[Value] = []
-    for value in values:
-        numeric = parameter.kind in (int, float) and isinstance(value, str)
-        if numeric and ":" in str(value):
-            found += _spread(parameter, str(value), where)
-        else:
-            found.append(convert(parameter, value, where))
-    return found
+    numeric = parameter.kind in (int, float)
+    return [
+        _spread(parameter, value, where)
+        if numeric and isinstance(value, str) and ":" in value
+        else [value]
+        for value in values
+    ]
 
 
-def _spread(parameter: Parameter, text: str, where: str) -> list[Value]:
+def _spread(parameter: Parameter, text: str, where: str) -> Sequence[object]:
     match = _RANGE.fullmatch(text)
     if match is None:
         must = "a range, as 1:20, 0:1:5 or 0.1:10:log5"
         check.fail(parameter.name, where, must, text, RefusedError)
-    number = Parameter(parameter.name, float, parameter.default)
-    first, last = (float(convert(number, end, where)) for end in match.groups()[:2])
-    logarithmic, count = match.groups()[2:]
+    *ends, logarithmic, count = match.groups()
     if count is None:
-        if not first.is_integer() or not last.is_integer() or first > last:
-            must = "a range of whole numbers, or one with a count, as 0:1:5"
-            check.fail(parameter.name, where, must, text, RefusedError)
-        whole = range(int(first), int(last) + 1)
-        return [convert(parameter, value, where) for value in whole]
+        return _whole(parameter, ends, text, where)
+    number = Parameter(parameter.name, float, parameter.default)
+    first, last = (float(convert(number, end, where)) for end in ends)
     if int(count) < 2 or (logarithmic and first * last <= 0):
         must = "a range of two or more numbers, without 0 if it is logarithmic"
         check.fail(parameter.name, where, must, text, RefusedError)
-    spread = (np.geomspace if logarithmic else np.linspace)(first, last, int(count))
+    with np.errstate(all="ignore"):
+        spread = (np.geomspace if logarithmic else np.linspace)(first, last, int(count))
+    if not np.isfinite(spread).all():
+        check.fail(
+            parameter.name, where, "a range of finite floats", text, RefusedError
+        )
     # The last bits of a logarithm depend on the machine; those of a point must not.
     values = [first, *(float(f"{value:.12g}") for value in spread[1:-1]), last]
-    if parameter.kind is int:
-        values = [round(value) for value in values]
-    return [convert(parameter, value, where) for value in values]
+    return [round(value) for value in values] if parameter.kind is int else values
+
+
+def _whole(
+    parameter: Parameter, ends: Sequence[str], text: str, where: str
+) -> Sequence[int]:
+    """Return every whole number from one end to the other."""
+    integer = Parameter(parameter.name, int, parameter.default)
+    try:
+        first, last = (int(convert(integer, end, where)) for end in ends)
+    except RefusedError:
+        first, last = 1, 0
+    if first > last:
+        must = "a range of whole numbers, or one with a count, as 0:1:5"
+        check.fail(parameter.name, where, must, text, RefusedError)
+    if last - first >= MOST:
+        must = f"a range of at most {MOST} numbers"
+        check.fail(parameter.name, where, must, text, RefusedError)
+    return range(first, last + 1)
 
 
 def from_csv(path: Path, parameters: Parameters, where: str) -> list[dict[str, Value]]:
@@ -172,13 +190,20 @@ def checked(
     >>> checked([{}], {"n": ["1:2"], "a": [3, 4]}, cell, "a notebook")[1:3]
     ({'a': 4.0, 'n': 1}, {'a': 3.0, 'n': 2})
     """
-    grid: dict[str, list[Value]] = {}
+    if not rows:
+        check.fail("points", where, "at least one point", rows, RefusedError)
+    number, parts = len(rows), {}
     for name, values in axes.items():
         if isinstance(values, str) or not len(values):
             check.fail(name, where, "given a list of values", values, RefusedError)
-        grid[name] = values_of(_known(name, parameters, where), values, where)
-    if not rows:
-        check.fail("points", where, "at least one point", rows, RefusedError)
+        parts[name] = axis(_known(name, parameters, where), values, where)
+        number *= sum(len(part) for part in parts[name])
+    if number > MOST:
+        check.fail("points", where, f"at most {MOST} points", number, RefusedError)
+    grid: dict[str, list[Value]] = {}
+    for name, found in parts.items():
+        parameter = _known(name, parameters, where)
+        grid[name] = [convert(parameter, v, where) for part in found for v in part]
     defaults = {p.name: p.default for p in parameters if p.kind is not None}
     points: list[Point] = []
     seen: dict[str, int] = {}

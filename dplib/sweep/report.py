@@ -1,10 +1,10 @@
 """What a sweep tells: its table, states, a progress bar, a log, a summary.
 
-The table has the rows of all finished points of the present code, sorted by the values
-of their parameters: it is the same whoever finished first, and whatever was asked for
-in between. Rows of different points must have the same columns. Those that most points
-have count; a point with others is left out, and failed, since cells that nobody filled
-would look like results.
+The table has the rows of all finished points of the present code and files, sorted by
+the values of their parameters: it is the same whoever finished first, and whatever was
+asked for in between. Rows of different points must have the same columns. Those that
+most points have count; a point with others is left out, and failed, since cells that
+nobody filled would look like results.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import datetime
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dplib.book.whole_files import table_text
+from dplib.sweep.notebook import point_key
 from dplib.sweep.points import Point, describe
 from dplib.sweep.store import Request, Result
 
@@ -63,6 +64,8 @@ class Report:
         "" or the libraries of which rows used several versions.
     left : float or None
         Seconds that the driver at work will need, as far as is known.
+    run : collection of str
+        Keys of the points that this sweep was to run, as `sweep` returns it.
     """
 
     asked: Request
@@ -70,6 +73,7 @@ class Report:
     text: str = ""
     mixed: str = ""
     left: float | None = None
+    run: Collection[str] = ()
 
     @property
     def table(self) -> Path:
@@ -80,6 +84,12 @@ class Report:
     def succeeded(self) -> bool:
         """Whether every point is done."""
         return all(state.word == "done" for state in self.states)
+
+    @property
+    def run_succeeded(self) -> bool:
+        """Whether every point is done that was run now."""
+        each = zip(self.asked.keys, self.states, strict=True)
+        return all(state.word == "done" for key, state in each if key in self.run)
 
     def counts(self) -> str:
         """Return how many points are in which state."""
@@ -108,7 +118,13 @@ def report(asked: Request, began: float | None = None) -> Report:
     began : float, optional
         Time at which a driver began that is at work.
     """
-    finished = asked.store.finished()
+    store = asked.store
+    finished = {
+        key: (point, result)
+        for key, (point, result) in store.finished().items()
+        # Another key now: a file that it names has changed since.
+        if key == point_key(store.version, point, store.source)
+    }
     order = sorted(finished, key=lambda key: [*finished[key][0].values()])
     results = {key: finished[key][1] for key in order}
     columns, odd = _columns(results)
@@ -232,7 +248,7 @@ def summary(found: Report, *, everything: bool = False) -> str:
     if any(state.word == "failed" for state in found.states):
         lines.append(
             f"tracebacks: {out / 'versions'}/*/failures; --retry-failed runs failed "
-            "points again"
+            "points again, other than those with odd columns"
         )
     if found.mixed:
         lines.append(f"note: rows were made with several versions of {found.mixed}")

@@ -12,7 +12,7 @@ import tiny_sweep
 
 from dplib.sweep import __main__ as command
 from dplib.sweep import driver, engine, report, worker
-from dplib.sweep.notebook import read
+from dplib.sweep.notebook import point_key, read
 from dplib.sweep.parameters import RefusedError
 from dplib.sweep.store import Request, Result, Store, SweepError, last_request, locked
 
@@ -247,9 +247,11 @@ def test_s4_the_odd_columns_fail_whoever_finished_first(notebook, ran):
 def test_s4_columns_in_another_order_are_the_same_columns(tmp_path):
     store, points = Store(tmp_path, "f" * 64, tmp_path), ({"n": 1}, {"n": 2})
     about = {"seconds": 1.0}
-    for key, row in (("k1", {"x": 1, "y": 2}), ("k2", {"y": 4, "x": 3})):
-        store.write(key, {"n": int(key[1])}, Result("done", [row], "", "", about))
-    found = report.report(Request("n", points, ("k1", "k2"), store))
+    rows = {"x": 1, "y": 2}, {"y": 4, "x": 3}
+    keys = [point_key(store.version, point, tmp_path) for point in points]
+    for key, point, row in zip(keys, points, rows, strict=True):
+        store.write(key, point, Result("done", [row], "", "", about))
+    found = report.report(Request("n", points, keys, store))
     assert (found.succeeded, found.text) == (True, "n,x,y\n1,1,2\n2,3,4\n")
 
 
@@ -264,6 +266,18 @@ def test_results_of_other_code_are_kept_apart(notebook, ran):
     ran.clear()
     assert sweep(notebook, [1]).table.read_bytes() == first
     assert ran == []
+
+
+def test_a_point_whose_file_has_changed_has_one_row(notebook, ran):
+    data, out = notebook.parent / "data.txt", notebook.parent / "out"
+    for text in ("one", "two", "one"):
+        data.write_text(text)
+        found = driver.sweep(notebook, {"word": ["data.txt"]}, out=out)
+        assert found.succeeded
+        assert len(found.table.read_text().splitlines()) == 2
+    assert ran == [3, 3]  # the third time, as the first result is found again
+    data.write_text("three")
+    assert words(report.report(last_request(out))) == ["to do"]
 
 
 class Terminal(io.StringIO):
@@ -414,6 +428,16 @@ def test_the_command_runs_tells_and_exits(notebook, capsys):
     assert run(capsys, "--status", "--out", out)[0] == 1
 
 
+def test_with_a_limit_the_points_of_this_run_are_judged(notebook, ran, capsys):
+    options = ("--out", notebook.parent / "out", "--limit", "1")
+    assert run(capsys, notebook, "--grid", "n=13", *options)[0] == 1
+    status, printed, _ = run(capsys, notebook, "--grid", "n=13,1,2", *options)
+    assert (status, ran) == (0, [13, 1])
+    assert "3 points: 1 done, 1 failed, 0 lost, 0 running, 1 to do" in printed
+    assert "runs failed points again, other than those with odd columns" in printed
+    assert run(capsys, notebook, "--grid", "n=14,2", *options)[0] == 1
+
+
 @pytest.mark.usefixtures("ran")
 def test_a_file_of_points_and_a_grid_go_together(notebook, capsys):
     file = notebook.parent / "points.csv"
@@ -446,6 +470,7 @@ def test_s5_replicates_give_every_point_its_seeds(tmp_path, capsys):
         (["--grid", "wrod=1"], "did you mean 'word'?"),
         (["--grid", "n=1,1"], "Points 1 and 2 are the same"),
         (["--grid", "n=1", "--grid", "n=2"], "A parameter is given twice"),
+        (["--grid", "n=1:1000000000"], "a range of at most 1000000 numbers"),
         (["--grid", "n=1e-5"], "must be an integer, as its default 3 is"),
         (["--grid", "n"], "NAME=VALUE"),
         ([], "Which points?"),

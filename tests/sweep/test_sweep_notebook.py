@@ -55,11 +55,27 @@ def test_what_no_sweep_can_run_is_refused(tmp_path):
     broken.write_bytes(b"\xff")
     refused("cannot be read", broken)
     bare = tiny_sweep.write(tmp_path, parameters=None, name="bare")
-    refused("must have one cell tagged 'parameters'. Got 0", bare)
+    refused("must have one cell tagged 'parameters', of code. Got none", bare)
     odd = tiny_sweep.write(tmp_path, "if True print(1)", name="odd")
     refused("A cell of .* is not Python", odd)
     computed = tiny_sweep.write(tmp_path, parameters="n = 2 * 3", name="computed")
     refused("must hold plain literals", computed)
+
+
+@pytest.mark.parametrize("kind", ["markdown", "raw", "code"])
+def test_a_second_cell_where_papermill_would_write_is_refused(tmp_path, kind):
+    """It writes below the first with the tag: the parameters cell would win."""
+    path = tiny_sweep.write(tmp_path)
+    notebook = nbformat.read(path, as_version=4)
+    cell = getattr(nbformat.v4, f"new_{kind}_cell")("1")
+    notebook.cells.insert(0, cell)
+    for tag, message in (
+        ("parameters", f"one cell tagged 'parameters', of code. Got {kind}, code"),
+        ("injected-parameters", "was made by a sweep or papermill"),
+    ):
+        cell.metadata["tags"] = [tag]
+        nbformat.write(notebook, path)
+        refused(message, path)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +89,9 @@ def test_what_no_sweep_can_run_is_refused(tmp_path):
         "if (n := 5) > 4:\n    pass",
         "def f():\n    global n\n    n = 5",
         "%matplotlib inline\nx, (n, y) = 1, (2, 3)",
+        "%%capture\nn = 7",
+        "%%time\n%time n = 7",
+        "if True:\n    %time n = 7",
     ],
 )
 def test_s3_a_later_cell_that_assigns_a_parameter_again_is_refused(tmp_path, cell):
@@ -80,11 +99,17 @@ def test_s3_a_later_cell_that_assigns_a_parameter_again_is_refused(tmp_path, cel
     refused("assigns its parameter 'n' again in a later cell", path)
 
 
+def test_a_later_cell_that_imports_everything_is_refused(tmp_path):
+    path = tiny_sweep.write(tmp_path, "%%time\nfrom math import *", tiny_sweep.ROW)
+    refused("imports everything of a module", path)
+
+
 def test_s3_what_binds_another_n_is_no_assignment(tmp_path):
     cell = (
         "def f(n):\n    n = n + 1\n    return n\n"
         "m = [n for n in range(3)]\nx = dict(n=n)\nclass C:\n    n = 5"
     )
+    cell += "\n%timeit -n 3 m\n%cd n = 5 of them"
     assert notebooks.read(tiny_sweep.write(tmp_path, cell)).name
 
 

@@ -55,6 +55,10 @@ def test_rows_and_a_grid_multiply():
         ([{}], {"a": ["0:1:log3"]}, "without 0 if it is logarithmic"),
         ([{}], {"a": ["-1:1:log3"]}, "without 0 if it is logarithmic"),
         ([{}], {"a": ["0:1:lin3"]}, "must be a range, as 1:20"),
+        ([{}], {"a": ["1e308:-1e308:5"]}, "a range of finite floats"),
+        ([{}], {"n": ["1:1e9"]}, "a range of at most 1000000 numbers. Got '1:1e9'"),
+        ([{}], {"n": ["1:1e6"], "a": [0, 1]}, "at most 1000000 points. Got 2000000"),
+        ([{"n": 1}] * 11, {"a": ["0:1:99999"]}, "at most 1000000 points. Got 1099989"),
         ([{}], {"a": ["x:1:3"]}, "must be a finite float"),
     ],
 )
@@ -67,6 +71,7 @@ def test_what_is_no_point_or_a_point_twice_is_refused(rows, axes, message):
     ("name", "given", "expected"),
     [
         ("n", ["1:4", "9"], [1, 2, 3, 4, 9]),
+        ("n", [f"{2**53 + 1}:{2**53 + 3}"], [2**53 + 1, 2**53 + 2, 2**53 + 3]),
         ("n", ["10:1000:log5"], [10, 32, 100, 316, 1000]),
         ("a", ["1:3"], [1.0, 2.0, 3.0]),
         ("a", ["0:1:4"], [0.0, 0.333333333333, 0.666666666667, 1.0]),
