@@ -6,25 +6,15 @@ import pytest
 
 from dplib.reader_files import ReaderFileError, load
 
+BOX = {"type": "array", "items": {"type": "number", "minimum": 0, "must": "0 or more"}}
+AGENT = {"required": ["box"], "properties": {"box": BOX, "count": {"type": "integer"}}}
 SCHEMA = {
     "type": "object",
     "required": ["limit", "agents"],
     "additionalProperties": False,
     "properties": {
         "limit": {"type": "number", "must": "a number"},
-        "agents": {
-            "type": "array",
-            "items": {
-                "required": ["box"],
-                "properties": {
-                    "box": {
-                        "type": "array",
-                        "items": {"type": "number", "minimum": 0, "must": "0 or more"},
-                    },
-                    "count": {"type": "integer"},
-                },
-            },
-        },
+        "agents": {"type": "array", "items": AGENT},
     },
 }
 
@@ -33,6 +23,13 @@ def read(folder, text, schema=SCHEMA):
     path = folder / "mine.yml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return load(path, schema)
+
+
+def refusal(folder, text, schema=SCHEMA):
+    with pytest.raises(ReaderFileError) as caught:
+        read(folder, text, schema)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
 def test_yaml_1_2_reads_what_is_seen(tmp_path):
@@ -44,57 +41,45 @@ def test_yaml_1_2_reads_what_is_seen(tmp_path):
     }
 
 
-@pytest.mark.parametrize("number", ["7", "1e-5", "-.5", "1e60", "0"])
-def test_a_number_is_read(tmp_path, number):
-    held = read(tmp_path, f"limit: {number}\nagents: []")
-    assert held == {"limit": float(number), "agents": []}
-
-
-@pytest.mark.parametrize(
-    "value", ['"1"', "true", ".inf", ".nan", "1e61", "1" + 400 * "0", "[1]", ""]
-)
-def test_what_is_no_number_is_refused(tmp_path, value):
-    with pytest.raises(ReaderFileError, match=r"^mine\.yml: limit must be a number\. "):
-        read(tmp_path, f"limit: {value}\nagents: []")
+def test_numbers_and_what_is_none(tmp_path):
+    for number in ("7", "1e-5", "-.5", "1e60", "0"):
+        held = read(tmp_path, f"limit: {number}\nagents: []")
+        assert held == {"limit": float(number), "agents": []}
+    for value in ('"1"', "true", ".inf", ".nan", "1e61", "1" + 400 * "0", "[1]", ""):
+        sentence = refusal(tmp_path, f"limit: {value}\nagents: []")
+        assert sentence.startswith("mine.yml: limit must be a number. Got ")
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("7", "mine.yml: the file: 7 is not of type 'object'."),
-        ("limit: 1", "mine.yml: the file lacks the field 'agents'."),
+        ("7", "the file: 7 is not of type 'object'."),
+        ("limit: 1", "the file lacks the field 'agents'."),
         (
             "{limit: 1, agents: [], agent: 1}",
-            "mine.yml: the file has an unknown field 'agent'; did you mean 'agents'?",
+            "the file has an unknown field 'agent'; did you mean 'agents'?",
         ),
         (
             "{limit: 1, agents: [], 7: 1}",
-            "mine.yml: the file has an unknown field '7'; known: limit, agents.",
+            "the file has an unknown field '7'; known: limit, agents.",
         ),
         (
             "{limit: 1, agents: [{box: [1, -2]}]}",
-            "mine.yml: agents[0].box[1] must be 0 or more. Got -2.",
+            "agents[0].box[1] must be 0 or more. Got -2.",
         ),
         (
             "{limit: 1, agents: [{id: ada, box: [1, -2]}]}",
-            "mine.yml: ada: box[1] must be 0 or more. Got -2.",
+            "ada: box[1] must be 0 or more. Got -2.",
         ),
-        ("{limit: 1, agents: [{}]}", "mine.yml: agents[0] lacks the field 'box'."),
-        ("{limit: 1, agents: [{id: ada}]}", "mine.yml: ada lacks the field 'box'."),
-        (
-            "{limit: 1, agents: [{box: [], count: a}]}",
-            "mine.yml: agents[0].count: 'a' is not of type 'integer'.",
-        ),
+        ("{limit: 1, agents: [{id: ada}]}", "ada lacks the field 'box'."),
         (
             "{limit: 1, agents: [{box: [], count: 3.0}]}",
-            "mine.yml: agents[0].count: 3.0 is not of type 'integer'.",
+            "agents[0].count: 3.0 is not of type 'integer'.",
         ),
     ],
 )
 def test_what_does_not_fit_is_named(tmp_path, text, sentence):
-    with pytest.raises(ReaderFileError) as caught:
-        read(tmp_path, text)
-    assert str(caught.value) == sentence
+    assert refusal(tmp_path, text) == f"mine.yml: {sentence}"
 
 
 @pytest.mark.parametrize(
@@ -110,10 +95,7 @@ def test_what_does_not_fit_is_named(tmp_path, text, sentence):
     ],
 )
 def test_what_is_no_yaml_is_refused(tmp_path, text, words):
-    with pytest.raises(ReaderFileError) as caught:
-        read(tmp_path, text, {})
-    assert str(caught.value).startswith(words)
-    assert "\n" not in str(caught.value)
+    assert refusal(tmp_path, text, {}).startswith(words)
 
 
 def test_fields_may_be_numbers_and_names_at_once(tmp_path):
@@ -123,7 +105,6 @@ def test_fields_may_be_numbers_and_names_at_once(tmp_path):
         read(tmp_path, "{x: {picker: a, 1: b}}", {"properties": {"x": schema}})
 
 
-def test_no_file_and_a_folder_are_one_sentence(tmp_path):
-    for path, words in ((tmp_path / "none.yml", "No such file"), (Path(), "directory")):
-        with pytest.raises(ReaderFileError, match=words):
-            load(path, {})
+def test_a_folder_is_refused_in_one_sentence():
+    with pytest.raises(ReaderFileError, match="directory"):
+        load(Path(), {})

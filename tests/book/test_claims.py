@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiny_book
 
 from dplib.book import claims, ledger, verdicts
 from dplib.book.claims import Checks, VerdictError
@@ -124,18 +125,18 @@ def interval(middle: float, half: float, chance: float = 1e-6) -> Interval:
         (0.5, 0.0, "reproduced"),
         (0.505, 0.0, "reproduced"),  # half a unit, to the last bit
         (0.495, 0.0, "reproduced"),
-        (0.50501, 0.0, "not reproduced"),
         (0.49499, 0.0, "not reproduced"),
         (0.504, 0.001, "reproduced"),
         (0.504, 0.002, "not reproduced"),  # the bound does not decide
         (0.506, 0.002, "not reproduced"),
-        (-0.5, 0.0, "not reproduced"),
     ],
 )
 def test_a_printed_number(number, bound, verdict) -> None:
     for said in ("reproduced", "not reproduced"):
         assert verdict_of(make(said), value(number, bound=bound)) == verdict
 
+
+WIDE = interval(0.5, 0.1, 5e-7)
 
 # Printed 0.6, ours 0.65: a number in 0.652 ± 0.003 may be below 0.65, which rounds to
 # the print. This used to pass as corrected.
@@ -158,6 +159,8 @@ NEAR = make("corrected", printed=("0.6",), ours="0.65")
         (make("corrected"), 0.5, 0.0, "reproduced"),  # the print is right after all
         (NEAR, 0.652, 0.003, "not reproduced"),
         (NEAR, 0.652, 0.001, "corrected"),
+        # Samples may leave open whether a number agrees.
+        (make("undecided"), WIDE, 0.0, "undecided"),
         # What is ours counts for these two only.
         (make("not reproduced", ours="0.61"), 0.61, 0.0, "not reproduced"),
         (make("shown"), 0.6149, 0.0, "shown"),
@@ -190,49 +193,13 @@ def test_an_underspecified_number(number, others, bound, verdict) -> None:
         assert verdict_of(make(said), check) == verdict
 
 
-def test_samples_may_leave_open_whether_a_number_agrees() -> None:
-    wide = interval(0.5, 0.1, 5e-7)
-    for choices in (None, {"a": wide}):
-        got = verdict_of(make("undecided"), value(wide, choices=choices))
-        assert got == "undecided"
-
-
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_range_is_as_wide_as_its_samples_leave_it(sign) -> None:
     ours, other = (0.5 + sign * interval(far, 0.03, 1e-7) for far in (0.1, 0.03))
+    got = verdict_of(make("undecided"), value(WIDE, choices={"b = 2": WIDE}))
+    assert got == "undecided"
     claim = make("underspecified", evidence="sampling")
     assert verdict_of(claim, value(ours, choices={"b = 2": other})) == "underspecified"
-
-
-def test_choices_are_shown_with_their_range() -> None:
-    found = payload(make(unit="m"), value(0.4, choices={"b = 2": 0.7}))
-    assert found["finding"] == (
-        "ours 0.4 m, printed 0.50 m; between 0.4 and 0.7 m as our choices vary"
-    )
-    assert found["choices"] == {"b = 2": 0.7}
-    # Under evidence `sampling` they had to be intervals, and could not be stored.
-    ours = interval(0.412345, 0.1, 1e-7)
-    found = payload(make(evidence="sampling"), value(ours, choices={"b": ours + 0.3}))
-    assert found["choices"] == {"b": 0.712345}
-    assert "between 0.412 and 0.712" in found["finding"]
-
-
-@pytest.mark.parametrize("printed", [(), ("0.5", "0.6")])
-def test_check_value_needs_one_number(printed) -> None:
-    with pytest.raises(LedgerError, match=r"^truthful\.x: check_value needs one num"):
-        value(0.7)(book(make(printed=printed)))
-
-
-def test_what_check_value_shows(shown) -> None:
-    value(0.5012345678, bound=1e-4)(book(make(unit="m")))
-    (data,) = shown
-    assert set(data) == {"text/html", "text/plain", claims.MIME_TYPE}
-    found = data[claims.MIME_TYPE]
-    assert found["finding"] == "ours 0.5012 m, printed 0.50 m"
-    assert found["value"] == 0.5012  # no digit beyond the bound
-    assert found["interval"] == [0.50113, 0.50134]
-    assert found["verdict"] == found["ledger"] == "reproduced"
-    assert payload(make(), value(0.5))["interval"] is None
 
 
 # -- check_holds --------------------------------------------------------------
@@ -279,15 +246,6 @@ def test_a_repair_must_hold_in_every_case(repaired, verdict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("margin", "repaired"),
-    [({"a": 0.7, "b": -0.3}, {"a": 0.5}), (-0.3, {"a": 0.5}), (-0.3, 0.5)],
-)
-def test_a_repair_needs_the_cases_of_the_print(margin, repaired) -> None:
-    with pytest.raises(LedgerError, match="'repaired' needs the cases of 'margin'"):
-        holds(margin, repaired=repaired)(book(make("corrected")))
-
-
-@pytest.mark.parametrize(
     ("margin", "trivial", "verdict"),
     [
         (0.3, 0.1, "empty"),  # true, and below what holds anyway
@@ -298,49 +256,6 @@ def test_a_repair_needs_the_cases_of_the_print(margin, repaired) -> None:
 def test_a_statement_that_says_nothing(margin, trivial, verdict) -> None:
     for said in ("empty", "reproduced"):
         assert verdict_of(make(said), holds(margin, trivial=trivial)) == verdict
-
-
-def test_what_check_holds_shows() -> None:
-    """The reader gets words; the margins are in the JSON, case by case."""
-    margin = {"paper": 0.1, "x - 1000": -0.3456789}
-    repaired = {"paper": 0.25, "x - 1000": 0.0012}
-    found = payload(make("corrected"), holds(margin, repaired=repaired, bound=1e-3))
-    assert found["finding"] == "found"
-    assert found["value"] == -0.346
-    assert found["margin"] == {"paper": 0.1, "x - 1000": -0.346}
-    assert found["repaired"] == {"paper": 0.25, "x - 1000": 0.001}
-    assert found["bound"] == 0.001
-
-
-# -- intervals ----------------------------------------------------------------
-
-
-def test_a_sampled_number_shows_its_interval() -> None:
-    found = payload(make(evidence="sampling"), value(interval(0.5, 0.004)))
-    assert found["finding"] == "ours 0.500 (0.496 to 0.504), printed 0.50"
-    assert found["interval"] == [0.496, 0.504]
-    assert found["chance"] == 1e-6
-    wide = Interval(0.5, -math.inf, 0.625, 1e-6)
-    assert payload(make(evidence="sampling"), value(wide))["interval"] == [None, 0.63]
-
-
-@pytest.mark.parametrize("check", [holds(0.3), value(0.5), order(1, 2), readings(1, 2)])
-def test_a_sampled_claim_needs_an_interval(check) -> None:
-    with pytest.raises(LedgerError, match="must be an Interval"):
-        check(book(make(evidence="sampling")))
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        holds(interval(0.3, 0.1, 1.1e-6)),
-        holds({"a": interval(0.3, 0.1), "b": interval(0.3, 0.1)}),
-        order(interval(1, 0.1), interval(2, 0.1)),
-    ],
-)
-def test_all_intervals_of_a_check_miss_once_in_a_million_together(check) -> None:
-    with pytest.raises(LedgerError, match="1e-06 together"):
-        check(book(make(evidence="sampling")))
 
 
 # -- check_readings, check_equal --------------------------------------------------
@@ -364,11 +279,6 @@ def test_a_claim_without_a_measure(margins, verdict) -> None:
     assert assumed == ("underspecified" if verdict == "reproduced" else verdict)
 
 
-def test_one_reading_is_none() -> None:
-    with pytest.raises(LedgerError, match="check_readings needs two or more"):
-        readings(1.0)(book(make()))
-
-
 @pytest.mark.parametrize(
     ("gap", "verdict"),
     [(0.0, "reproduced"), (1e-9, "reproduced"), (1.001e-9, "refuted")],
@@ -382,15 +292,11 @@ def test_an_equation(gap, verdict) -> None:
         assert got == (right if verdict == "refuted" else verdict)
 
 
-def test_a_gap_within_the_tolerance_is_rounding_and_not_stored() -> None:
-    for gap in (3.1e-15, 7.7e-13):  # as on two processors
-        assert payload(make(), equal(gap))["value"] == 0.0
-
-
 # -- check_band ---------------------------------------------------------------
 
 GRID = np.arange(1.0, 101.0)  # 100 replicates: 1, 2, ..., 100
 MANY = np.repeat(GRID, 20)  # 2000 of them
+PAIRS = np.stack([MANY, 2.0 * MANY], axis=1)
 
 
 @pytest.mark.parametrize(
@@ -418,11 +324,6 @@ def test_a_printed_value_and_its_band(printed, as_extreme, verdict) -> None:
     assert low < found["value"] <= high
 
 
-def test_few_replicates_do_not_decide() -> None:
-    # The print is outside all 100: the p-value may still be above 5 %.
-    assert verdict_of(make("undecided", printed=("101",)), band(GRID)) == "undecided"
-
-
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_print_far_out_is_never_reproduced(count) -> None:
     # The rows are such that every value has its outermost two elsewhere.
@@ -434,15 +335,22 @@ def test_a_print_far_out_is_never_reproduced(count) -> None:
         assert verdict_of(claim, band(sample)) == "not reproduced"
 
 
-def test_a_constant_is_reproduced_by_itself_only() -> None:
-    for printed, verdict in {"5": "reproduced", "6": "not reproduced"}.items():
-        claim = make(verdict, printed=(printed,))
-        assert verdict_of(claim, band(np.full(400, 5.0))) == verdict
-
-
-def test_ties_count_one_half() -> None:
-    found = payload(make(printed=("0",)), band(np.repeat([0.0, 1.0], 50)))
-    assert found["finding"].startswith("printed 0 at percentile 25; ")
+@pytest.mark.parametrize(
+    ("printed", "sample", "verdict"),
+    [
+        # The print is outside all 100: the p-value may still be above 5 %.
+        (("101",), GRID, "undecided"),
+        # A constant is reproduced by itself only.
+        (("5",), np.full(400, 5.0), "reproduced"),
+        (("6",), np.full(400, 5.0), "not reproduced"),
+        # Two values are judged jointly: perfectly correlated replicates, a print that
+        # is ordinary in each coordinate, and one that is out of one band only.
+        (("30.5", "100"), PAIRS, "reproduced"),
+        (("50", "250"), PAIRS, "not reproduced"),
+    ],
+)
+def test_what_replicates_decide(printed, sample, verdict) -> None:
+    assert verdict_of(make(verdict, printed=printed), band(sample)) == verdict
 
 
 @pytest.mark.parametrize("n", [40, 41, 57])
@@ -458,20 +366,6 @@ def test_both_tails_of_a_symmetric_sample_are_alike(n) -> None:
         assert below == above
 
 
-def test_two_values_are_judged_jointly() -> None:
-    # Perfectly correlated replicates, and a print that is ordinary in each
-    # coordinate; then one that is out of one band only.
-    sample = np.stack([MANY, 2.0 * MANY], axis=1)
-    claim = make(printed=("30.5", "100"))
-    assert verdict_of(claim, band(sample)) == "reproduced"
-    assert (
-        "printed 30.5 at percentile 30; printed 100 at percentile"
-        in (payload(claim, band(sample))["finding"])
-    )
-    claim = make("not reproduced", printed=("50", "250"))
-    assert verdict_of(claim, band(sample)) == "not reproduced"
-
-
 # -- check_order --------------------------------------------------------------
 
 
@@ -481,11 +375,9 @@ def test_two_values_are_judged_jointly() -> None:
         ([1.0, 2.0, 3.0], 0.0, "reproduced"),
         ([1.0, 1.0], 0.0, "not reproduced"),
         ([0.3, 0.1 + 0.2], 0.0, "not reproduced"),
-        ([0.1 + 0.2, 0.3], 0.0, "not reproduced"),
         ([2.0, 1.0], 0.0, "refuted"),
         ([1.0, 2.0], 0.45, "reproduced"),
         ([1.0, 2.0], 0.5, "not reproduced"),
-        ([2.0, 1.0], 0.45, "refuted"),
         ([1.0, 3.0, 2.0], 0.1, "refuted"),
         ([1.0, 3.0, 3.1], 0.1, "not reproduced"),
         ([interval(1.0, 0.4, 5e-7), interval(2.0, 0.4, 5e-7)], 0.0, "reproduced"),
@@ -493,39 +385,105 @@ def test_two_values_are_judged_jointly() -> None:
     ],
 )
 def test_an_order(values, bound, verdict) -> None:
-    for said in ("reproduced", "refuted", "not reproduced", "shown"):
+    for said in ("reproduced", "refuted", "not reproduced"):
         got = verdict_of(make(said, kind="ordering"), order(*values, bound=bound))
         assert got == verdict
     got = verdict_of(make("shown"), order(*values, bound=bound))
     assert got == ("shown" if verdict == "reproduced" else verdict)
 
 
-def test_what_check_order_shows() -> None:
-    found = payload(make(unit="m"), order(0.123456789, 0.987654321, bound=1e-2))
+# -- what the checks show ------------------------------------------------------------
+
+METRES = make(unit="m")
+SAMPLED = make(evidence="sampling")
+
+
+def test_what_a_number_shows(shown) -> None:
+    found = payload(METRES, value(0.5012345678, bound=1e-4))
+    assert set(shown[0]) == {"text/html", "text/plain", claims.MIME_TYPE}
+    assert shown[0][claims.MIME_TYPE] == found
+    assert found["finding"] == "ours 0.5012 m, printed 0.50 m"
+    assert found["value"] == 0.5012  # no digit beyond the bound
+    assert found["interval"] == [0.50113, 0.50134]
+    assert found["verdict"] == found["ledger"] == "reproduced"
+    assert payload(make(), value(0.5))["interval"] is None
+    found = payload(METRES, value(0.4, choices={"b = 2": 0.7}))
+    assert found["finding"].endswith("; between 0.4 and 0.7 m as our choices vary")
+    assert found["choices"] == {"b = 2": 0.7}
+    for gap in (3.1e-15, 7.7e-13):  # rounding, as on two processors
+        assert payload(make(), equal(gap))["value"] == 0.0
+
+
+def test_what_a_sampled_number_shows() -> None:
+    found = payload(SAMPLED, value(interval(0.5, 0.004)))
+    assert found["finding"] == "ours 0.500 (0.496 to 0.504), printed 0.50"
+    assert found["interval"] == [0.496, 0.504]
+    assert found["chance"] == 1e-6
+    wide = Interval(0.5, -math.inf, 0.625, 1e-6)
+    assert payload(SAMPLED, value(wide))["interval"] == [None, 0.63]
+    # Choices had to be intervals, and could not be stored.
+    ours = interval(0.412345, 0.1, 1e-7)
+    found = payload(SAMPLED, value(ours, choices={"b": ours + 0.3}))
+    assert found["choices"] == {"b": 0.712345}
+
+
+def test_what_cases_show() -> None:
+    # The reader gets words; the margins are in the JSON, case by case.
+    repaired = {"paper": 0.25, "x - 1000": 0.0012}
+    found = payload(make("corrected"), holds(CASES, repaired=repaired, bound=1e-3))
+    assert found["finding"] == "found"
+    assert (found["value"], found["bound"]) == (-0.346, 0.001)
+    assert found["margin"] == {"paper": 0.1, "x - 1000": -0.346}
+    assert found["repaired"] == {"paper": 0.25, "x - 1000": 0.001}
+    found = payload(METRES, order(0.123456789, 0.987654321, bound=1e-2))
     assert found["finding"] == "a 0.12 m, b 0.99 m"
     assert found["value"] == 0.86
     assert found["values"] == {"a": 0.12, "b": 0.99}
 
 
+def test_what_replicates_show() -> None:
+    found = payload(make(printed=("0",)), band(np.repeat([0.0, 1.0], 50)))
+    assert found["finding"].startswith("printed 0 at percentile 25; ")  # ties: one half
+    found = payload(make(printed=("30.5", "100")), band(PAIRS))
+    words = "printed 30.5 at percentile 30; printed 100 at percentile"
+    assert words in found["finding"]
+
+
 # -- what no verdict is computed from ------------------------------------------------
+
+CASES = {"paper": 0.1, "x - 1000": -0.3456789}
 
 
 @pytest.mark.parametrize(
-    ("check", "words"),
+    ("claim", "check", "words"),
     [
-        (value(math.nan), "'value' parameter of truthful.x must be a finite float"),
-        (value(0.5, bound=math.nan), "'bound' parameter of truthful.x must be a non-"),
-        (holds(-0.1, bound=-0.3), "'bound' parameter of truthful.x must be a non-neg"),
-        (holds({}), "'margin' parameter of truthful.x must be one case or more"),
-        (equal(-1.0), "'gap' parameter of truthful.x must be a non-negative"),
-        (order(1.0), "'values' parameter of truthful.x must be two values or more"),
-        (band(GRID[:39]), "'replicates' parameter of truthful.x must be 40 or more"),
-        (band(np.ones((100, 2))), r"must be an array of shape \(any, 1\)"),
+        (make(), value(math.nan), "'value' parameter of truthful.x must be a finite"),
+        (make(), value(0.5, bound=math.nan), "'bound' parameter of truthful.x must be"),
+        (make(), holds(-0.1, bound=-0.3), "'bound' parameter of truthful.x must be a "),
+        (make(), holds({}), "'margin' parameter of truthful.x must be one case or "),
+        (make(), equal(-1.0), "'gap' parameter of truthful.x must be a non-negative"),
+        (make(), order(1.0), "'values' parameter of truthful.x must be two values or"),
+        (make(), band(GRID[:39]), "'replicates' parameter of truthful.x must be 40 or"),
+        (make(), band(np.ones((100, 2))), r"must be an array of shape \(any, 1\)"),
+        (make(), readings(1.0), "check_readings needs two or more"),
+        (make(printed=()), value(0.7), "check_value needs one number"),
+        (make(printed=("1", "2")), value(0.7), "check_value needs one number"),
+        (make(), holds(CASES, repaired={"paper": 0.5}), "the cases of 'margin'"),
+        (make(), holds(-0.3, repaired={"a": 0.5}), "the cases of 'margin'"),
+        (make(), holds(-0.3, repaired=0.5), "the cases of 'margin'"),
+        # A sampled claim needs intervals, which all together miss once in a million.
+        (SAMPLED, holds(0.3), "must be an Interval"),
+        (SAMPLED, value(0.5), "must be an Interval"),
+        (SAMPLED, order(1, 2), "must be an Interval"),
+        (SAMPLED, readings(1, 2), "must be an Interval"),
+        (SAMPLED, holds(interval(0.3, 0.1, 1.1e-6)), "1e-06 together"),
+        (SAMPLED, holds(dict.fromkeys("ab", interval(0.3, 0.1))), "1e-06 together"),
+        (SAMPLED, order(interval(1, 0.1), interval(2, 0.1)), "1e-06 together"),
     ],
 )
-def test_what_could_pass_without_saying_anything(check, words) -> None:
+def test_what_could_pass_without_saying_anything(claim, check, words) -> None:
     with pytest.raises(ValueError, match=words):
-        check(book(make()))
+        check(book(claim))
 
 
 DIVERGED = [
@@ -654,39 +612,19 @@ def test_the_table_shows_all_and_misses_none(shown) -> None:
 
 # -- opening a notebook's part of the ledger ----------------------------------
 
-LEDGER = """\
-paper: {key: nobody2020, title: A tiny paper, authors: N. Body}
-claims:
-- {id: truthful.half, where: Theorem 1, kind: number, level: result,
-   says: one half, printed: "0.50", at: {n: 2}, verdict: reproduced, evidence: exact,
-   notebook: truthful/01_tiny}
-- {id: truthful.pair, where: Table 1, kind: number, level: result,
-   says: two numbers,
-   printed: ["0.10", "2.5e-3"], verdict: open, notebook: null}
-- {id: truthful.word, where: Theorem 2, kind: theorem, level: result,
-   says: a statement,
-   verdict: open, notebook: null}
-"""
-
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "book" / "claims"
-    folder.mkdir(parents=True)
-    (folder / "truthful.yml").write_text(LEDGER, encoding="utf-8")
+    tiny_book.write(tmp_path)
+    path = tmp_path / "book" / "claims" / "truthful.yml"
+    pair = '- {id: truthful.pair, where: Table 1, printed: ["0.10", "2.5e-3"], '
+    more = "says: two, kind: number, level: result, verdict: open, notebook: null}\n"
+    path.write_text(tiny_book.LEDGER + pair + more, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.usefixtures("tiny")
 class TestOpenNotebook:
-    def test_has_the_notebooks_claims_and_parameters(self) -> None:
-        checks = claims.open_notebook("truthful/01_tiny", n=2)
-        assert list(checks.claims) == ["truthful.half"]
-        assert checks.parameters == {"n": 2}
-        checks.check_value("truthful.half", 0.5)
-        checks.table()
-        assert claims.open_notebook("truthful/01_tiny", n=2).done == []
-
     @pytest.mark.parametrize(
         ("name", "words"),
         [
@@ -713,6 +651,6 @@ class TestOpenNotebook:
     def test_printed_numbers(self) -> None:
         assert claims.printed("truthful.half") == (0.5,)
         assert claims.printed("truthful.pair") == (0.1, 0.0025)
-        for name in ("truthful.word", "truthful.none"):
+        for name in ("truthful.later", "truthful.none"):
             with pytest.raises(LedgerError, match="has no printed number for it"):
                 claims.printed(name)

@@ -149,29 +149,12 @@ def test_an_output_too_many(book: Book, name: str, extra: Any, words: str) -> No
     assert words in only_problem(book)
 
 
-def test_settled_claim_that_no_cell_checks(book: Book) -> None:
-    book.write_notebook("truthful/01_a", book.payloads[1:])
-    assert only_problem(book) == (
-        "truthful.c0: the ledger says 'reproduced', but no executed cell of "
-        "truthful/01_a checks it."
-    )
-
-
-def test_output_in_another_notebook_than_the_ledger_says(book: Book) -> None:
-    book.write_notebook("truthful/01_a", book.payloads[1:])
-    book.write_notebook("truthful/02_b", book.payloads[:1])
-    assert "checked in truthful/02_b, but the ledger assigns it" in only_problem(book)
-
-
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
         ("verdict", "not applicable", "executed at other parameter values"),
         ("verdict", "refuted", "found 'refuted', the ledger says 'reproduced'"),
         ("says", "something else", "the field 'says' has changed since"),
-        ("where", "Section 99", "the field 'where' has changed since"),
-        ("evidence", "sampling", "the field 'evidence' has changed since"),
-        ("level", "result", "the field 'level' has changed since"),
         ("printed", ["0.51"], "the field 'printed' has changed since"),
         ("at", {"epsilon": 0.2}, "the field 'at' has changed since"),
     ],
@@ -204,25 +187,17 @@ def test_the_headlines_are_on_top_and_the_rest_is_folded(book: Book) -> None:
         assert f">{verdict}</span>" in markup
 
 
-def test_row_names_print_finding_evidence_and_place(book: Book) -> None:
-    markup = ledger_html.chapter_table(book.read(), "truthful", link)
-    row = next(r for r in markup.split("<tr") if "claim 0<" in r or "claim 0 " in r)
+def test_a_row_names_all_and_empty_columns_are_left_out(book: Book) -> None:
+    snapshot = book.read()
+    claims = snapshot.claims("truthful")
+    row = ledger_html.claim_table(snapshot, claims[:1], link)
     for text in ("Section 0", "0.50", "found truthful.c0", "exact", "epsilon = 0.1"):
         assert text in row
     assert 'href="truthful/01_a.html#claim-truthful.c0"' in row
-
-
-def test_empty_columns_are_left_out(book: Book) -> None:
-    snapshot = book.read()
-    claims = snapshot.claims("truthful")
-    heads = [
-        re.findall(
-            r"<th scope[^>]*>([^<]*)", ledger_html.claim_table(snapshot, part, link)
-        )
-        for part in (claims, claims[OPEN : OPEN + 1])
-    ]
-    assert heads[0] == ["verdict, evidence", "where", "claim", "printed", "ours"]
-    assert heads[1] == ["verdict, evidence", "where", "claim"]
+    heads = ["verdict, evidence", "where", "claim", "printed", "ours"]
+    assert re.findall(r"<th scope[^>]*>([^<]*)", row) == heads
+    row = ledger_html.claim_table(snapshot, claims[OPEN : OPEN + 1], link)
+    assert re.findall(r"<th scope[^>]*>([^<]*)", row) == heads[:3]
 
 
 def test_texts_are_escaped_and_all_is_counted(book: Book) -> None:
@@ -269,17 +244,14 @@ def test_status_table_holds_times_against_budgets(book: Book) -> None:
     assert "Nothing has been recorded" in status_html.status_table(book.read())
     book.write_status()
     markup = status_html.status_table(book.read())
-    rows = {
-        name: cells
-        for name, *cells in (
-            [re.sub(r"<[^>]*>", "", cell) for cell in row.split("</td>")]
-            for row in re.findall(r"<tr>(<td>.*?)</tr>", markup)
-        )
-    }
+    rows = {}
+    for row in re.findall(r"<tr>(<td>.*?)</tr>", markup):
+        name, *cells = re.sub(r"<[^>]*>", " ", row.replace("</td>", "|")).split("|")
+        rows[name.strip()] = [cell.strip() for cell in cells]
     assert rows["numpy"][0] == "2.4.6"
     assert rows["truthful/01_a"][:3] == ["12.3", "90", "✓ within"]
     assert rows["truthful/02_b"][:3] == ["91.0", "90", "✗ over"]
-    whole = rows["Truthful optimization, all notebooks"]
+    whole = rows["Truthful optimization , all notebooks"]
     assert whole[:3] == ["103.3", "450", "✓ within"]
     assert "2026-01-02" in markup
 
@@ -289,26 +261,10 @@ def test_budgets_are_those_of_the_guards() -> None:
     assert status_html.CHAPTER_BUDGET == guards.BUDGET_CHAPTER
 
 
-def luminance(colour: str) -> float:
-    """Return the relative luminance of #rrggbb (WCAG 2.2)."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    r, g, b = (
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
-    )
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-
-def test_signs_stand_out_on_their_colours() -> None:
+def test_the_style_sheet_has_the_colours_of_the_verdicts() -> None:
     css = (ROOT / "book" / "_static" / "book.css").read_text()
     for verdict, facts in VERDICTS.items():
-        colour = facts.colour
-        name = verdict.replace(" ", "-")
-        assert f"--verdict-{name}: {colour};" in css
-        rule = re.search(rf"\.verdict-{name} {{.*--on-verdict: (#\w+); }}", css)
-        assert rule is not None
-        text = {"#000": 0.0, "#fff": 1.0}[rule[1]]
-        low, high = sorted((text, luminance(colour)))
-        assert (high + 0.05) / (low + 0.05) >= 4.5  # level AA
+        assert f"--verdict-{verdict.replace(' ', '-')}: {facts.colour};" in css
 
 
 # -- the extension inside Sphinx --------------------------------------------------
@@ -354,16 +310,6 @@ def test_pages_are_filled_linked_and_follow_their_sources(book: Book) -> None:
     book.write_status()
     done = sphinx(book)
     assert done.returncode == 0, done.stderr
-    target = "notebooks/truthful/01_a.html#claim-truthful.c1"
-    assert f'href="{target}"' in page(book, "claims")
-    assert f'href="{target}"' in page(book, "errata")
-    assert 'href="#claim-truthful.c1"' in page(book, "notebooks/truthful/01_a")
-    assert 'id="chapter-truthful"' in page(book, "claims")
-    assert '<a class="reference internal" href="#chapter-truthful"' in page(
-        book, "claims"
-    )
-    assert "claims.js" in page(book, "claims")
-    assert "claims.js" not in page(book, "errata")
     assert "12.3" in page(book, "status")
     assert "found truthful.c1" in page(book, "errata")
 
@@ -380,18 +326,15 @@ def test_pages_are_filled_linked_and_follow_their_sources(book: Book) -> None:
 
 
 def test_a_disagreement_stops_the_build(book: Book) -> None:
-    book.write_notebook("truthful/01_a", book.payloads[1:])
-    (book.root / "notebooks" / "truthful" / "01_a.md").write_text(
-        "# A\n\n```{chapter-claims} nowhere\n```\n"
-    )
-    (book.root / "notebooks" / "truthful" / "02_b.ipynb").write_text(
-        (book.root / "notebooks" / "truthful" / "01_a.ipynb").read_text()
-    )
-    (book.root / "notebooks" / "truthful" / "01_a.ipynb").unlink()
+    folder = book.root / "notebooks" / "truthful"
+    (folder / "01_a.md").write_text("# A\n\n```{chapter-claims} nowhere\n```\n")
+    (folder / "01_a.ipynb").unlink()
+    book.write_notebook("truthful/02_b", book.payloads[1:])
     done = sphinx(book)
     assert done.returncode != 0
     for sentence in (
-        "truthful.c0: the ledger says 'reproduced', but no executed cell",
+        "truthful.c0: the ledger says 'reproduced', but no executed cell of "
+        "truthful/01_a checks it.",
         "checked in truthful/02_b, but the ledger assigns it to truthful/01_a",
         "02_b: the notebook checks claims, but _toc.yml does not list it",
         "the chapter must be one of truthful. Got 'nowhere'",
@@ -409,10 +352,8 @@ GITHUB = "https://github.com/someone/book"
     ("url", "address"),
     [
         ("", ""),
-        ("  ", ""),
         (GITHUB, GITHUB),
         (f"{GITHUB}.git", GITHUB),
-        (f"{GITHUB}/", GITHUB),
         ("git@github.com:someone/book.git", GITHUB),
         ("ssh://git@github.com/someone/book.git", GITHUB),
         ("https://gitlab.com/a/group/book.git", "https://gitlab.com/a/group/book"),
@@ -426,23 +367,24 @@ def test_buttons_follow_the_address_of_the_repository(url: str, address: str) ->
     repository_buttons.choose(SimpleNamespace(), config)  # type: ignore[arg-type]
     options = config.html_theme_options
     assert options["repository_url"] == address
-    known = bool(address)
-    assert options["use_repository_button"] is known
-    assert options["use_issues_button"] is known
-    assert bool(options["launch_buttons"]) is known
+    for name in (*repository_buttons.BUTTONS, "launch_buttons"):
+        assert bool(options[name]) is bool(address)
 
 
-def test_bars_are_escaped_but_not_in_literals() -> None:
+def test_docstrings_keep_bars_formulas_and_tables() -> None:
     lines = ["The size |x| of `|y|` and ``|z|``."]
-    assert list(plain_docstrings.translate(lines)) == [
-        r"The size \|x\| of `|y|` and ``|z|``."
+    lines += [
+        "",
+        "    |a| = b",
+        "        c",
+        "",
+        "| h | k |",
+        "| 1 | 2 |",
+        "",
+        "So |x|.",
     ]
-
-
-def test_formulas_and_tables_keep_their_shape() -> None:
-    lines = ["Model.", "", "    |a| = b", "        c", "", "| h | k |", "| 1 | 2 |"]
-    assert list(plain_docstrings.translate([*lines, "", "After |x|."])) == [
-        "Model.",
+    assert list(plain_docstrings.translate(lines)) == [
+        r"The size \|x\| of `|y|` and ``|z|``.",
         "",
         ".. code-block:: text",
         "",
@@ -452,7 +394,7 @@ def test_formulas_and_tables_keep_their_shape() -> None:
         "    | h | k |",
         "    | 1 | 2 |",
         "",
-        r"After \|x\|.",
+        r"So \|x\|.",
     ]
 
 

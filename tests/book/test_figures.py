@@ -11,8 +11,6 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dplib.book import figures
 from dplib.book.figures import canonical_svg
@@ -72,8 +70,12 @@ def test_two_runs_give_the_same_bytes(shown, styled, raster) -> None:
         else:
             plt.rcParams["svg.hashsalt"] = None
         figures.show(draw(raster=raster))
-    first, second = (data["image/svg+xml"] for data in shown)
+    first, second = shown
     assert first == second
+    assert set(first) == {"image/svg+xml", "text/plain"}
+    assert first["text/plain"] == "<figure, 3 x 2 inches>"
+    assert tree(first["image/svg+xml"]).tag == "{http://www.w3.org/2000/svg}svg"
+    assert not plt.get_fignums()
 
 
 @pytest.fixture(scope="module")
@@ -93,18 +95,19 @@ def svg(raw) -> str:
     return canonical_svg(raw)
 
 
-def test_no_date_no_metadata_no_prologue(raw, svg) -> None:
+def test_the_canonical_form(raw, svg) -> None:
     assert "<dc:date>" in raw
     assert svg.startswith("<svg")
     for word in ("metadata", "dc:", "rdf:", "<?xml", "<!DOCTYPE", "Matplotlib"):
         assert word not in svg
     assert not re.search(r"20\d\d-\d\d-\d\dT", svg)
-
-
-def test_ids_are_numbered_in_order_of_appearance(svg) -> None:
     ids = attributes(svg, "id")
     assert len(ids) > 20
     assert ids == [f"i{number}" for number in range(len(ids))]
+    # Glyphs are paths; the words stand in comments, which must not be rounded.
+    for words in ("steps 1.23456", "error", "A title", "ours", "paper"):
+        assert f"<!-- {words} -->" in svg
+    assert canonical_svg(svg) == svg
 
 
 def test_every_reference_finds_what_it_found_before(raw, svg) -> None:
@@ -136,21 +139,6 @@ def test_the_picture_stays_where_it_was(raw, svg) -> None:
         assert number.sub("", before).split() == number.sub("", after).split()
 
 
-def test_a_scale_factor_keeps_its_digits() -> None:
-    # Glyphs are drawn at 2048 units an em and scaled down by factors such as
-    # this; two decimals would change the size of the text.
-    text = '<svg><g transform="translate(1.2345 -6.789) scale(0.015625 -0.015625)"/>'
-    assert canonical_svg(text) == (
-        '<svg><g transform="translate(1.23 -6.79) scale(0.015625 -0.015625)"/>'
-    )
-
-
-def test_text_survives(svg) -> None:
-    # Glyphs are paths; the words stand in comments, which must not be rounded.
-    for words in ("steps 1.23456", "error", "A title", "ours", "paper"):
-        assert f"<!-- {words} -->" in svg
-
-
 def test_rasterized_images_are_untouched(raw, svg) -> None:
     def images(text: str) -> list[str]:
         return [v for v in attributes(text, "href") if v.startswith("data:image/png")]
@@ -164,20 +152,25 @@ def test_rasterized_images_are_untouched(raw, svg) -> None:
     [
         ('x="1.005"', 'x="1"'),
         ('x="-0.001"', 'x="0"'),
-        ('x="0.001"', 'x="0"'),
-        ('x="100"', 'x="100"'),
         ('x="100.0"', 'x="100"'),
         ('x="1.5e-05"', 'x="0"'),
         ('d="M 1.239 -2.001 L 3 .5"', 'd="M 1.24 -2 L 3 .5"'),
         ('points="1.239,2.5 3.001,4"', 'points="1.24,2.5 3,4"'),
         ('width="431.239pt"', 'width="431.24pt"'),
         ('href="#nobody"', 'href="#nobody"'),
+        # Glyphs are drawn at 2048 units an em and scaled down by factors such as
+        # this; two decimals would change the size of the text.
+        (
+            'transform="translate(1.2345 -6.789) scale(0.015625 -0.015625)"',
+            'transform="translate(1.23 -6.79) scale(0.015625 -0.015625)"',
+        ),
         ('style="opacity: 0.12345"', 'style="opacity: 0.12345"'),
         ('clip-path="url(#nobody)"', 'clip-path="url(#nobody)"'),
     ],
 )
 def test_attributes(before, after) -> None:
-    assert canonical_svg(f"<svg><g {before}/></svg>") == f"<svg><g {after}/></svg>"
+    once = canonical_svg(f"<svg><g {before}/></svg>")
+    assert once == canonical_svg(once) == f"<svg><g {after}/></svg>"
 
 
 def test_an_id_that_looks_like_a_new_one_is_not_confused() -> None:
@@ -187,34 +180,7 @@ def test_an_id_that_looks_like_a_new_one_is_not_confused() -> None:
     )
 
 
-@given(
-    st.lists(
-        st.floats(min_value=-1e4, max_value=1e4).map(lambda x: f"{x:.6f}"), max_size=5
-    ),
-    st.lists(st.sampled_from(["i0", "i1", "i2", "m3f", "p-1", "axes_1"]), max_size=5),
-)
-def test_canonical_twice_is_canonical_once(numbers, ids) -> None:
-    body = f'<path d="M {" ".join(numbers)}"/>'
-    body += "".join(f'<g id="{name}"/><use href="#{name}"/>' for name in ids)
-    once = canonical_svg(f"<svg>{body}</svg>")
-    assert canonical_svg(once) == once
-
-
 # -- show and style -----------------------------------------------------------
-
-
-def test_show_displays_one_bundle_and_closes_the_figure(shown) -> None:
-    figures.use_style()
-    fig = draw()
-    figures.show(fig)
-    (data,) = shown
-    assert set(data) == {"image/svg+xml", "text/plain"}
-    assert data["text/plain"] == "<figure, 3 x 2 inches>"
-    assert (
-        canonical_svg(data["image/svg+xml"]) == data["image/svg+xml"]
-    )  # twice is once
-    assert tree(data["image/svg+xml"]).tag == "{http://www.w3.org/2000/svg}svg"
-    assert not plt.fignum_exists(fig.number)
 
 
 def test_a_readers_settings_are_gone() -> None:

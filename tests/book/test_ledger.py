@@ -28,7 +28,8 @@ GOOD = {
 }
 OPEN = {"verdict": "open", "notebook": "null", "evidence": None}
 OURS = {"kind": "ours", "verdict": "shown", "ours": '"0.5"', "printed": None}
-STEP = {"id": "truthful.step", "level": "step", "serves": "truthful.half"}
+STEP = {"level": "step", "serves": "truthful.half", "notebook": "truthful/02_b"}
+FULL = "same_as must be the id of a full entry."
 SAME = "- {id: truthful.again, where: Abstract, says: a half, same_as: truthful.half}\n"
 
 
@@ -71,24 +72,10 @@ def wrong(folder: Path, *entries: str) -> str:
 # -- what is read -------------------------------------------------------------
 
 
-def test_a_plain_entry(tmp_path) -> None:
-    assert claim(tmp_path, says="one\n    half") == ledger.Claim(
-        id="truthful.half",
-        where="Theorem 1",
-        kind="number",
-        level="result",
-        says="one half",
-        verdict="reproduced",
-        notebook="truthful/01_tiny",
-        printed=("0.50",),
-        evidence="exact",
-    )
-    assert claim(tmp_path).chapter == "truthful"
-
-
-def test_every_optional_field(tmp_path) -> None:
+def test_every_field(tmp_path) -> None:
     full = claim(
         tmp_path,
+        says="one\n    half",
         printed='["0.10", "2", "1.5e-3"]',
         unit="metres",
         tolerance="{abs: 1e-5, because: '  printed\n    loosely '}",
@@ -97,19 +84,23 @@ def test_every_optional_field(tmp_path) -> None:
         verdict="underspecified",
         assumed="[the step size,\n    the\n    horizon]",
     )
-    assert full.printed == ("0.10", "2", "1.5e-3")
-    assert full.unit == "metres"
-    assert (full.tolerance, full.because) == (1e-5, "printed loosely")
-    assert full.at == {
-        "r_max": 5,
-        "epsilon": 0.1,
-        "private": True,
-        "mode": "exact",
-        "eta": 1e-5,
-    }
+    at = {"r_max": 5, "epsilon": 0.1, "private": True, "mode": "exact", "eta": 1e-5}
+    assert full == ledger.Claim(
+        **GOOD
+        | {
+            "printed": ("0.10", "2", "1.5e-3"),
+            "unit": "metres",
+            "tolerance": 1e-5,
+            "because": "printed loosely",
+            "at": at,
+            "text": "uncertain",
+            "verdict": "underspecified",
+            "assumed": ("the step size", "the horizon"),
+        }
+    )
     assert type(full.at["r_max"]) is int
-    assert full.text == "uncertain"
-    assert full.assumed == ("the step size", "the horizon")
+    assert full.chapter == "truthful"
+    assert claim(tmp_path).printed == ("0.50",)
 
 
 def test_paper_order_and_the_claims_of_a_notebook_are_kept(tmp_path) -> None:
@@ -131,19 +122,16 @@ def test_a_definition_is_implemented_and_not_counted(tmp_path) -> None:
 
 def test_the_same_statement_in_another_place(tmp_path) -> None:
     # Before its full entry or after it; checked and counted there only.
+    step = entry(id="truthful.step", **STEP)
     for entries in ((SAME, entry()), (entry(), SAME)):
-        found = book(tmp_path, *entries)
+        found = book(tmp_path, step, *entries)
+        assert found.claims["truthful.step"].serves == "truthful.half"
         again, half = found.claims["truthful.again"], found.claims["truthful.half"]
         assert (again.where, again.says) == ("Abstract", "a half")
         assert (again.verdict, again.level) == (half.verdict, half.level)
         assert again.notebook is None
         assert not again.counted
         assert found.of_notebook("truthful/01_tiny") == (half,)
-
-
-def test_a_step_serves_a_result(tmp_path) -> None:
-    found = book(tmp_path, entry(**STEP), entry())
-    assert found.claims["truthful.step"].serves == "truthful.half"
 
 
 # -- verdicts and what they need ------------------------------------------------
@@ -192,47 +180,28 @@ def test_a_verdict_needs_its_field_a_notebook_and_evidence(tmp_path, verdict) ->
         ("text", "certain", "text must be one of uncertain. Got 'certain'."),
         # texts
         ("where", '" "', "where must be text. Got ' '."),
-        ("where", "2020-01-01", "where must be text. Got datetime.date("),
-        ("says", "17", "says must be text. Got 17."),
         ("ours", "0.25", "ours must be text. Got 0.25."),
         ("assumed", "[a, 1]", "assumed[1] must be text. Got 1."),
         ("tried", "[]", "tried must be text, or a list of these. Got []."),
         # numbers where text is meant: their last digit is lost already
         ("printed", "0.10", "printed must be a decimal number in quotes, digit by"),
-        ("printed", "250000", "printed must be a decimal number in quotes"),
         ("printed", '["0.1", 0.2]', "printed[1] must be a decimal number in quotes"),
         ("printed", "[]", "printed must be a decimal number in quotes"),
-        # texts that are no decimal number
-        ("printed", "about 3", "printed must be a decimal number"),
-        ("printed", "inf", "printed must be a decimal number"),
-        ("printed", '"1_000"', "printed must be a decimal number"),
-        ("printed", '" 0.5"', "printed must be a decimal number"),
-        ("printed", '"−0.5"', "printed must be a decimal number"),
-        ("printed", '"0,5"', "printed must be a decimal number"),
         ("printed", '"1e309"', "printed must be a decimal number"),
         # texts where a number is meant
-        ("at", "{eta: '0.1'}", "at.eta must be a number without quotes, true, false"),
         ("at", '{eta: "1e-5"}', "at.eta must be a number without quotes"),
         ("at", "{eta: null}", "at.eta must be a number without quotes"),
         ("at", "{eta: .nan}", "at.eta must be a number without quotes"),
-        ("at", "{true: 1}", "at must be a mapping from names of parameters. Got True"),
         ("at", "{r max: 1}", "at must be a mapping from names of parameters. Got 'r"),
         ("at", "[1]", "at must be a mapping from names of parameters. Got [1]."),
-        ("tolerance", "{abs: '1', because: x}", "tolerance.abs must be a positive num"),
-        (
-            "tolerance",
-            "{abs: 0, because: x}",
-            "tolerance.abs must be a positive number",
-        ),
-        ("tolerance", "{abs: 0.1, because: ''}", "tolerance.because must be text. Got"),
+        ("tolerance", "{abs: 0, because: x}", "tolerance.abs must be a positive num"),
         ("tolerance", "{abs: 0.1}", "tolerance lacks the field 'because'."),
         ("tolerance", "0.1", "tolerance must be a mapping of fields. Got 0.1."),
         # places
-        (
-            "id",
-            "rewards.half",
-            "id must be like 'truthful.thm5.r5'. Got 'rewards.half'",
-        ),
+        ("id", "rewards.half", "id must be like 'truthful.thm5.r5'. Got 'rewards.ha"),
+        ("id", "Truthful.half", "id must be like 'truthful.thm5.r5'. Got "),
+        ("id", "truthful..a", "id must be like 'truthful.thm5.r5'. Got "),
+        ("id", "7", "id must be like 'truthful.thm5.r5'. Got "),
         ("notebook", "01_tiny", "notebook must be null or like 'truthful/03_design'."),
         ("notebook", "rewards/01_tiny", "notebook must be null or like 'truthful/03_d"),
         ("notebook", "truthful/01_tiny.md", "notebook must be null or like"),
@@ -244,92 +213,62 @@ def test_a_verdict_needs_its_field_a_notebook_and_evidence(tmp_path, verdict) ->
 )
 def test_a_field_that_is_wrong(tmp_path, field, value, sentence) -> None:
     found = wrong(tmp_path, entry(**{field: value}))
-    assert found.startswith(("truthful.half", "rewards.half"))
+    assert found.startswith("truthful.half") or field == "id"
     assert sentence in found
+
+
+RULES: dict[str, list[dict[str, str | None]]] = {
+    # An open claim is open, whichever of the two it has.
+    "an open claim has no 'notebook' and no 'evidence' yet": [
+        OPEN | {"notebook": "truthful/01_a"},
+        OPEN | {"evidence": "exact"},
+    ],
+    "the kind 'ours' and the verdict 'shown' go together": [
+        OURS | {"kind": "bound"},
+        {"kind": "ours", "printed": None},
+    ],
+    "a result of ours is not printed in the paper": [OURS | {"printed": '"0.50"'}],
+    "a definition is one of implemented, open, corrected, underspecified; "
+    "only it is 'implemented'": [{"kind": "definition"}, {"verdict": "implemented"}],
+    "an input or step, and only it, needs 'serves'": [
+        {"level": "step"},
+        {"serves": "truthful.a"},
+    ],
+    "'serves' must be the id of a headline or result of the same paper": [
+        STEP,  # which serves itself
+        STEP | {"serves": "truthful.none"},
+    ],
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_fields_that_do_not_go_together(tmp_path, rule) -> None:
+    for changes in RULES[rule]:
+        assert wrong(tmp_path, entry(**changes)) == f"truthful.half: {rule}."
 
 
 @pytest.mark.parametrize(
     ("entries", "sentence"),
     [
         ([entry(where=None)], "truthful.half lacks the field 'where'."),
-        ([entry(level=None)], "truthful.half lacks the field 'level'."),
         ([entry(), entry(id=None)], "claims[1] lacks the field 'id'."),
         (["- word\n"], "claims[0] must be a mapping of fields. Got 'word'."),
-        (
-            [entry(), entry(says="the other half")],
-            "truthful.half: id must be used once. Got 'truthful.half'.",
-        ),
-        # An open claim is open, whichever of the two it has.
-        *(
-            (
-                [entry(**OPEN | {name: value})],
-                "truthful.half: an open claim has no 'notebook' and no 'evidence' yet.",
-            )
-            for name, value in (("notebook", "truthful/01_a"), ("evidence", "exact"))
-        ),
-        # What is ours, and what is used.
-        *(
-            (
-                [entry(**changes)],
-                "truthful.half: the kind 'ours' and the verdict 'shown' go together.",
-            )
-            for changes in (OURS | {"kind": "bound"}, {"kind": "ours", "printed": None})
-        ),
-        (
-            [entry(**OURS | {"printed": '"0.50"'})],
-            "truthful.half: a result of ours is not printed in the paper.",
-        ),
-        *(
-            (
-                [entry(**changes)],
-                "truthful.half: a definition is one of implemented, open, corrected, "
-                "underspecified; only it is 'implemented'.",
-            )
-            for changes in ({"kind": "definition"}, {"verdict": "implemented"})
-        ),
-        # What serves what.
-        *(
-            (
-                [entry(**changes)],
-                "truthful.half: an input or step, and only it, needs 'serves'.",
-            )
-            for changes in ({"level": "step"}, {"serves": "truthful.a"})
-        ),
-        *(
-            (
-                [entry(), entry(**STEP | {"serves": serves})],
-                "truthful.step: 'serves' must be the id of a headline or result of the "
-                "same paper.",
-            )
-            for serves in ("truthful.none", "truthful.step")
-        ),
+        ([entry(), entry()], "truthful.half: id must be used once. Got 'truthful.half"),
+        ([entry(), SAME, SAME], "truthful.again: id must be used once. Got 'truthful"),
         # The same statement in another place.
-        (
-            [SAME],
-            "truthful.again: same_as must be the id of a full entry. Got "
-            "'truthful.half'.",
-        ),
+        ([SAME], f"truthful.again: {FULL} Got 'truthful.half'."),
         (
             [entry(), SAME, SAME.replace("again", "more").replace(".half", ".again")],
-            "truthful.more: same_as must be the id of a full entry. Got "
-            "'truthful.again'.",
+            f"truthful.more: {FULL} Got 'truthful.again'.",
         ),
         (
             [entry(), SAME.replace("says", "level: result, says")],
-            "truthful.again has an unknown field 'level'; known: id, where, says, "
-            "same_as.",
+            "truthful.again has an unknown field 'level'; known: id, where, says, ",
         ),
-        ([entry(), SAME, SAME], "truthful.again: id must be used once. Got 'truthful"),
     ],
 )
 def test_entries_that_are_wrong(tmp_path, entries, sentence) -> None:
     assert wrong(tmp_path, *entries).startswith(sentence)
-
-
-@pytest.mark.parametrize("identifier", ["half", "Truthful.half", "truthful..a", "7"])
-def test_an_id_that_is_none(tmp_path, identifier) -> None:
-    found = wrong(tmp_path, entry(id=identifier))
-    assert "id must be like 'truthful.thm5.r5'. Got " in found
 
 
 @pytest.mark.parametrize(
@@ -352,24 +291,19 @@ def test_a_file_that_is_wrong(tmp_path, text, sentence) -> None:
 
 def write_book(root: Path, **chapters: str) -> None:
     folder = root / "book" / "claims"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in chapters.items():
         (folder / f"{name}.yml").write_text(PAPER + "claims:\n" + text)
 
 
 def test_load_all_has_the_books_order(tmp_path) -> None:
-    chapters = ("dpmac", "planning", "truthful")
-    write_book(
-        tmp_path, **{c: entry(id=f"{c}.x", notebook=f"{c}/01_x") for c in chapters}
-    )
+    for chapter in ("dpmac", "planning", "truthful"):
+        text = entry(id=f"{chapter}.x", notebook=f"{chapter}/01_x")
+        write_book(tmp_path, **{chapter: text})
     assert list(ledger.load_all(tmp_path)) == ["planning", "truthful", "dpmac"]
-
-
-def test_load_all_refuses_a_file_of_no_chapter(tmp_path) -> None:
-    write_book(tmp_path, truthful=entry(), trutful=entry())
-    with pytest.raises(
-        LedgerError, match=r"^trutful\.yml: the chapter must be one of planning, "
-    ):
+    write_book(tmp_path, trutful=entry())
+    words = r"^trutful\.yml: the chapter must be one of planning, "
+    with pytest.raises(LedgerError, match=words):
         ledger.load_all(tmp_path)
 
 
@@ -378,19 +312,16 @@ def test_the_book_above_the_working_directory_comes_first(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert ledger.book_root() == Path(ledger.__file__).resolve().parents[2]
-    write_book(tmp_path, truthful=entry())
-    inside = tmp_path / "notebooks" / "truthful"
-    inside.mkdir(parents=True)
-    monkeypatch.chdir(inside)
-    assert ledger.book_root() == tmp_path.resolve()
-    assert list(ledger.load_all()["truthful"].claims) == ["truthful.half"]
-
-
-def test_no_book_anywhere(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ledger, "__file__", str(tmp_path / "dplib" / "book" / "x.py"))
     with pytest.raises(FileNotFoundError, match="inside a checkout of the book"):
         ledger.book_root()
+    write_book(tmp_path, truthful=entry())
+    inside = tmp_path / "notebooks" / "truthful"
+    inside.mkdir(parents=True)
+    monkeypatch.undo()
+    monkeypatch.chdir(inside)
+    assert ledger.book_root() == tmp_path.resolve()
+    assert list(ledger.load_all()["truthful"].claims) == ["truthful.half"]
 
 
 # -- printed numbers ----------------------------------------------------------
@@ -399,13 +330,9 @@ def test_no_book_anywhere(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("text", "half"),
     [
-        ("0.6261", 5e-5),
-        ("0.10", 5e-3),
-        ("250000", 0.5),
         ("250000.", 0.5),
         ("-3", 0.5),
         ("+.5", 0.05),
-        ("1.5e-3", 5e-5),
         ("1E3", 500.0),
         ("0.000", 5e-4),
     ],
@@ -414,7 +341,7 @@ def test_half_a_unit(text, half) -> None:
     assert half_unit(text) == half
 
 
-@pytest.mark.parametrize("text", ["", "abc", "nan", "1_000", " 1", "1\n", "١", "1,5"])
+@pytest.mark.parametrize("text", ["", "nan", "1_000", " 1", "1\n", "١", "−1", "1,5"])
 def test_what_is_no_printed_number(text) -> None:
     # Python's Decimal reads 1_000, spaces, and the digits of every script.
     with pytest.raises(ValueError, match="must be a decimal number as text"):
