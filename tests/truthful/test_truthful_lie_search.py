@@ -34,7 +34,7 @@ def test_every_agent_gets_its_whole_cost_back():
         assert best.proved
         assert best.lie.gain == pytest.approx(honest[i], abs=1e-8)
         assert best.lie.violation > 10.0
-        # ... and the others pay no more (TRUTH minimises f_i + V_i, this V_i).
+        # ... and the others pay no more (the truth minimises f_i + V_i, this V_i).
         report = indifferent_report(PROBLEM, i)
         assert constant_lie(PROBLEM, i, report, truth=TRUTH).others_gain > 0.0
 

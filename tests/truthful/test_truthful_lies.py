@@ -40,7 +40,7 @@ def test_the_best_lie():
     assert lie.gain == pytest.approx(agent_objectives(PROBLEM, TRUTH.x)[5], abs=1e-9)
     assert np.abs(lie.q).max() < 1e-9
     assert lie.violation == pytest.approx(336.8, abs=0.05)
-    # The TRUTH minimises the sum, this lie the cost of the others alone.
+    # The truth minimises the sum, this lie the cost of the others alone.
     reported = lie.x.copy()
     reported[10:12] = BEST
     assert objective(PROBLEM, reported) >= TRUTH.objective
@@ -71,7 +71,7 @@ def test_reply_is_the_gradient_of_the_others_cost():
 
 @pytest.mark.parametrize("report", [[10.0, 10.0], BEST, [-10.0, -10.0], [0.0, 5.0]])
 def test_the_algorithm_goes_there(report):
-    """The run tracks the equilibrium of the same PROBLEM with the Tikhonov terms."""
+    """The run tracks the equilibrium of the same problem with the Tikhonov terms."""
     steps, start = 20_000, 1_000_000
     alpha = 0.5 * (start + steps) ** (-1 / 3)
     still = pinned(PROBLEM, 5, report)

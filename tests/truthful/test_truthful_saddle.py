@@ -305,7 +305,7 @@ def test_what_cannot_be_decided_is_refused():
 
 @pytest.mark.parametrize("unit", [1e-8, 1e-5, 0.01, 100.0, 1e5, 1e8])
 def test_units_of_length_do_not_matter(unit):
-    """At 1e-5 no Slater TRUTH was found; at 100 both solvers failed."""
+    """At 1e-5 no Slater point was found; at 100 both solvers failed."""
     other = saddle_point(in_units(PROBLEM, unit))
     np.testing.assert_allclose(other.x / unit, TRUTH.x, rtol=0, atol=1e-11)
     np.testing.assert_allclose(other.multipliers, TRUTH.multipliers, rtol=1e-11)
