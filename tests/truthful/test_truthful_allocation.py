@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, flat, line
 
 from dplib.rng import stream
@@ -66,26 +65,6 @@ def test_nothing_feasible_beats_the_certificate():
             p = around * np.exp(width * random.normal(size=9))
             p *= EPSILON / (BUDGET @ p).max()
             assert WEIGHTS @ p**-2 >= best.bound
-
-
-def test_third_route_by_slsqp():
-    weights = np.ones(9)
-    best = optimal_allocation(
-        PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON, weights=weights
-    )
-    uniform = uniform_repair(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
-    base = uniform.stacked
-    rows = BUDGET / base / EPSILON
-    cost = base**2 / base[0] ** 2
-    found = minimize(
-        lambda z: float(cost @ z**-2),
-        np.ones(9),
-        jac=lambda z: -2 * cost * z**-3,
-        constraints={"type": "ineq", "fun": lambda z: 1 - rows @ z},
-        bounds=[(1e-3, 50)] * 9,
-        options={"ftol": 1e-14, "maxiter": 1000},
-    )
-    assert found.fun * base[0] ** 2 == pytest.approx(best.power, rel=1e-4)
 
 
 def test_two_agents_in_closed_form():

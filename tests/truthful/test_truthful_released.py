@@ -80,14 +80,6 @@ def test_worst_losses_of_the_paper(shape):
     assert np.flatnonzero(two < 1).tolist() == [1, 7]
 
 
-def test_half_the_noise_loses_twice_as_much_in_a_step():
-    messages, half = (
-        Messages(PROBLEM, CALIBRATED.scaled(factor)) for factor in (1.0, 0.5)
-    )
-    step = worst_first_step(messages, 6)
-    assert gradient_loss(half, step) == pytest.approx(2 * gradient_loss(messages, step))
-
-
 def log_density(y, scales):
     """Log density of a weighted sum of Laplace variables, from its Erlang parts."""
     logs, signs = [], []

@@ -136,16 +136,11 @@ def test_large_numbers_are_judged_by_their_own_rounding():
     assert bound < 1e-3
 
 
-def test_certify_refuses_a_point_too_far_off():
-    with pytest.raises(RuntimeError, match="Newton-Kantorovich number"):
-        certify(PROBLEM, TRUTH.x + np.linspace(0, 1, 16), TRUTH.multipliers, 0.0)
-
-
 def test_certify_refuses_from_where_the_theorem_ends():
     # The number is 0.794 at a hundredth of this way, and grows in proportion.
     way = np.linspace(0, 1, 16)
     certify(PROBLEM, TRUTH.x + 0.0062 * way, TRUTH.multipliers, 0.0)
-    with pytest.raises(RuntimeError, match=r"number is 0\.516, above 1/2"):
+    with pytest.raises(RuntimeError, match=r"Kantorovich number is 0\.516, above 1/2"):
         certify(PROBLEM, TRUTH.x + 0.0065 * way, TRUTH.multipliers, 0.0)
 
 
