@@ -40,16 +40,6 @@ def laws(draw: st.DrawFn, rows: int = 2) -> np.ndarray:
     return logits - logsumexp(logits, axis=-1, keepdims=True)
 
 
-def merged(log_laws: np.ndarray, groups: list[int]) -> np.ndarray:
-    """The laws after outcomes with the same group number are merged."""
-    labels = np.array(groups)[: log_laws.shape[-1]]
-    cells = [
-        logsumexp(np.where(labels == g, log_laws, -np.inf), axis=-1)
-        for g in np.unique(labels)
-    ]
-    return np.stack(cells, axis=-1)
-
-
 def direct(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
     """The hockey stick as it is defined, with no care for small numbers."""
     return float(np.sum(np.maximum(np.exp(p) - np.exp(epsilon) * np.exp(q), 0.0)))
@@ -75,6 +65,8 @@ def test_impossible_outcomes() -> None:
     assert max_divergence(log_p=p, log_q=q) == math.inf
     assert max_divergence(log_p=q, log_q=p) == pytest.approx(math.log(4 / 3))
     assert hockey_stick(log_p=p, log_q=q, epsilon=100.0) == pytest.approx(0.25)
+    apart = {"log_p": [0.0, -np.inf], "log_q": [-np.inf, 0.0]}
+    assert hockey_stick(**apart, epsilon=50.0) == 1.0
 
 
 def test_outcomes_that_both_laws_exclude_change_nothing() -> None:
@@ -84,11 +76,6 @@ def test_outcomes_that_both_laws_exclude_change_nothing() -> None:
     for epsilon in (0.0, 0.5):
         ours = log_hockey_stick(log_p=p, log_q=q, epsilon=epsilon)
         assert ours == log_hockey_stick(log_p=P, log_q=Q, epsilon=epsilon)
-
-
-def test_disjoint_laws() -> None:
-    p, q = np.array([0.0, -np.inf]), np.array([-np.inf, 0.0])
-    assert hockey_stick(log_p=p, log_q=q, epsilon=50.0) == 1.0
 
 
 def test_the_laws_in_the_wrong_order_give_another_number() -> None:
@@ -146,32 +133,6 @@ def test_curve_is_the_definition_and_falls(pair, levels) -> None:
 
 
 @quick
-@given(laws())
-def test_total_variation_is_symmetric(pair) -> None:
-    p, q = pair
-    there = hockey_stick(log_p=p, log_q=q, epsilon=0.0)
-    back = hockey_stick(log_p=q, log_q=p, epsilon=0.0)
-    assert there == pytest.approx(back, abs=1e-12)
-    assert there == pytest.approx(0.5 * np.abs(np.exp(p) - np.exp(q)).sum(), abs=1e-12)
-
-
-@quick
-@given(
-    laws(), st.floats(0.0, 10.0), st.lists(st.integers(0, 3), min_size=7, max_size=7)
-)
-def test_merging_outcomes_never_raises_a_divergence(pair, epsilon, groups) -> None:
-    p, q = pair
-    coarse_p, coarse_q = merged(pair, groups)
-    fine = log_hockey_stick(log_p=p, log_q=q, epsilon=epsilon)
-    coarse = log_hockey_stick(log_p=coarse_p, log_q=coarse_q, epsilon=epsilon)
-    assert math.exp(coarse) <= math.exp(fine) + 1e-13
-    assert (
-        max_divergence(log_p=coarse_p, log_q=coarse_q)
-        <= max_divergence(log_p=p, log_q=q) + 1e-12
-    )
-
-
-@quick
 @given(laws(), st.integers(0, 2**32))
 def test_a_random_channel_never_raises_a_divergence(pair, seed) -> None:
     channel = stream(seed).dirichlet(np.ones(4), pair.shape[-1])
@@ -181,6 +142,8 @@ def test_a_random_channel_never_raises_a_divergence(pair, seed) -> None:
         fine = hockey_stick(log_p=pair[0], log_q=pair[1], epsilon=epsilon)
         coarse = hockey_stick(log_p=after[0], log_q=after[1], epsilon=epsilon)
         assert coarse <= fine + 1e-12
+    most = max_divergence(log_p=after[0], log_q=after[1])
+    assert most <= max_divergence(log_p=pair[0], log_q=pair[1]) + 1e-12
 
 
 @quick
@@ -235,13 +198,6 @@ def test_definition_catches_dropped_losses() -> None:
     broken = direct(p[kept], q[kept], 0.0)
     assert hockey_stick(log_p=p, log_q=q, epsilon=0.0) == pytest.approx(0.25)
     assert broken < 0.21
-
-
-def test_definition_catches_swapped_laws() -> None:
-    p, q = np.log([0.1, 0.9]), np.log([0.01, 0.99])
-    expected = direct(p, q, 1.0)
-    assert hockey_stick(log_p=p, log_q=q, epsilon=1.0) == pytest.approx(expected)
-    assert abs(hockey_stick(log_p=q, log_q=p, epsilon=1.0) - expected) > 0.05
 
 
 # --- smoothing -----------------------------------------------------------------

@@ -1,10 +1,8 @@
 """The repair: feasible, certified, no worse than uniform, by two solvers."""
 
-import math
-
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, flat, line
 
 from dplib.rng import stream
 from dplib.truthful import allocation
@@ -15,30 +13,24 @@ from dplib.truthful.allocation import (
 )
 from dplib.truthful.joint_privacy import heard_sensitivities, joint_epsilons
 from dplib.truthful.noise import calibrated, trajectory_adjacency
-from dplib.truthful.paper import hale_egerstedt
-from dplib.truthful.problem import Problem, pairwise_constraint
 
-PROBLEM = hale_egerstedt()
-ADJACENCY = trajectory_adjacency(3.0)
-EPSILON = math.log(3.0)
 WEIGHTS = noise_power_weights(PROBLEM, [0.84, 1.79, 3.40, 1.98], shape="full")
 BUDGET = 3.0 * heard_sensitivities(PROBLEM)  # epsilon_i per unit of 1/b
 
 
 def test_matrix_times_reciprocal_scales_is_the_bound():
-    scales = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
-    ours = BUDGET @ (1.0 / scales.stacked)
-    assert np.allclose(ours, joint_epsilons(PROBLEM, scales, adjacency=ADJACENCY))
+    ours = BUDGET @ (1.0 / CALIBRATED.stacked)
+    theirs = joint_epsilons(PROBLEM, CALIBRATED, adjacency=ADJACENCY)
+    assert np.allclose(ours, theirs)
 
 
 def test_uniform_repair_is_17_sixths_and_holds():
-    base = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
     found = uniform_repair(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
-    assert found.b_g / base.b_g == pytest.approx(17 / 6, rel=1e-14)
+    assert found.b_g / CALIBRATED.b_g == pytest.approx(17 / 6, rel=1e-14)
     epsilons = joint_epsilons(PROBLEM, found, adjacency=ADJACENCY)
     assert EPSILON * (1 - 1e-12) < epsilons.max() <= EPSILON
     # A factor that looks as good, 2.8, is not.
-    broken = joint_epsilons(PROBLEM, base.scaled(2.8), adjacency=ADJACENCY)
+    broken = joint_epsilons(PROBLEM, CALIBRATED.scaled(2.8), adjacency=ADJACENCY)
     assert broken.max() > EPSILON
 
 
@@ -75,32 +67,10 @@ def test_nothing_feasible_beats_the_certificate():
             assert WEIGHTS @ p**-2 >= best.bound
 
 
-def test_third_route_by_slsqp():
-    weights = np.ones(9)
-    best = optimal_allocation(
-        PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON, weights=weights
-    )
-    uniform = uniform_repair(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
-    base = uniform.stacked
-    rows = BUDGET / base / EPSILON
-    cost = base**2 / base[0] ** 2
-    found = minimize(
-        lambda z: float(cost @ z**-2),
-        np.ones(9),
-        jac=lambda z: -2 * cost * z**-3,
-        constraints={"type": "ineq", "fun": lambda z: 1 - rows @ z},
-        bounds=[(1e-3, 50)] * 9,
-        options={"ftol": 1e-14, "maxiter": 1000},
-    )
-    assert found.fun * base[0] ** 2 == pytest.approx(best.power, rel=1e-4)
-
-
 def test_two_agents_in_closed_form():
     """Both budgets read 4 p_g + 2 p = 1; minimise p_g^-2 + 2 p^-2."""
-    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=1.0)
-    pair = Problem((1, 1), [-1, -1], [1, 1], [0, 0], [Q], [a], [c])
     best = optimal_allocation(
-        pair,
+        line(lower=(-1, -1), upper=(1, 1), limit=1.0),
         adjacency=trajectory_adjacency(1.0),
         epsilon=1.0,
         weights=np.ones(3),
@@ -112,10 +82,9 @@ def test_two_agents_in_closed_form():
 
 
 def test_silent_channels_get_no_noise():
-    flat = np.zeros((1, 2, 2))
-    plane = Problem((1, 1), [-1, -1], [1, 1], [0, 0], flat, [[1, 2]], [-1])
+    plane, adjacency = flat([1, 2], -1), trajectory_adjacency(1.0)
     best = optimal_allocation(
-        plane, adjacency=trajectory_adjacency(1.0), epsilon=0.5, weights=np.ones(3)
+        plane, adjacency=adjacency, epsilon=0.5, weights=np.ones(3)
     )
     assert best.scales.b.tolist() == [0.0, 0.0]
     assert best.scales.b_g == pytest.approx(4.0)
@@ -123,16 +92,13 @@ def test_silent_channels_get_no_noise():
 
 def test_a_team_of_one_needs_no_noise() -> None:
     # Its prices reach nobody else; this used to divide by zero.
-    Q, box = np.array([[[2.0]]]), np.array([1.0])
-    alone = Problem((1,), -box, box, [3.0], Q, [[0.0]], [-1.0])
-    best = optimal_allocation(
-        alone, adjacency=ADJACENCY, epsilon=1.0, weights=np.ones(2)
-    )
+    one = alone()
+    best = optimal_allocation(one, adjacency=ADJACENCY, epsilon=1.0, weights=np.ones(2))
     assert best.power == best.bound == 0.0
     assert best.scales.b_g == 0.0
-    spent = joint_epsilons(alone, best.scales, adjacency=ADJACENCY)
+    spent = joint_epsilons(one, best.scales, adjacency=ADJACENCY)
     assert spent.tolist() == [0.0]
     # The uniform repair only ever enlarges what the lemmas ask for.
-    asked = calibrated(alone, adjacency=ADJACENCY, epsilon=1.0)
-    found = uniform_repair(alone, adjacency=ADJACENCY, epsilon=1.0)
+    asked = calibrated(one, adjacency=ADJACENCY, epsilon=1.0)
+    found = uniform_repair(one, adjacency=ADJACENCY, epsilon=1.0)
     assert np.array_equal(found.stacked, asked.stacked)

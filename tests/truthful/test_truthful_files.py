@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from teams import PROBLEM, STARS, TABLE_I
 
 from dplib.reader_files import ReaderFileError
 from dplib.truthful.files import read_team
-from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import is_slater_point
 from dplib.truthful.saddle import saddle_point
 
@@ -54,23 +54,18 @@ def test_pairs_and_matrices_say_the_same(tmp_path):
 
 
 def test_the_papers_instance_can_be_written_down(tmp_path):
-    problem = hale_egerstedt()
     box = "[[-10, 10], [-10, 10]]"
     lines = ["agents:"] + [
-        f"  - {{name: a{i}, box: {box}, target: {target}}}"
-        for i, target in enumerate(problem.targets.reshape(8, 2).tolist(), start=1)
+        f"  - {{name: a{i}, box: {box}, target: {list(target)}}}"
+        for i, target in enumerate(TABLE_I, start=1)
     ]
     lines.append("constraints:")
-    for limit, pairs in (
-        (5, "[a1, a2], [a1, a3]"),
-        (3, "[a4, a5], [a4, a6]"),
-        (3, "[a7, a8], [a7, a6]"),
-        (5, "[a5, a3], [a5, a7]"),
-    ):
-        lines.append(f"  - {{pairs: [{pairs}], limit: {limit}}}")
+    for pairs, limit in STARS:
+        names = ", ".join(f"[a{i}, a{k}]" for i, k in pairs)
+        lines.append(f"  - {{pairs: [{names}], limit: {limit}}}")
     team = read(tmp_path, "\n".join(lines))
     for name in ("lower", "upper", "targets", "Q", "a", "c", "weights"):
-        ours, theirs = getattr(team.problem, name), getattr(problem, name)
+        ours, theirs = getattr(team.problem, name), getattr(PROBLEM, name)
         np.testing.assert_array_equal(ours, theirs)
 
 

@@ -1,11 +1,11 @@
 """Upper bounds by composition: by hand, by transcripts, by another accountant."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
+from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, star, tied
 
 from dplib.privacy.adjacency import Adjacency
 from dplib.rng import stream
@@ -18,29 +18,11 @@ from dplib.truthful.noise import (
     table_one,
     trajectory_adjacency,
 )
-from dplib.truthful.paper import hale_egerstedt
-from dplib.truthful.problem import (
-    Problem,
-    agent,
-    constraints,
-    jacobian,
-    pairwise_constraint,
-)
+from dplib.truthful.problem import agent, constraints, jacobian
 
-PROBLEM = hale_egerstedt()
-ADJACENCY = trajectory_adjacency(3.0)
-EPSILON = math.log(3.0)
-CALIBRATED = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
 # Agents joined by a constraint of Section VI, and how many such pairs each has.
 NEIGHBOURS = [[1, 2], [0], [0, 4], [4, 5], [3, 2, 6], [3, 6], [7, 5, 4], [6]]
 OTHERS_OF_7 = [0, 1, 2, 3, 4, 5, 7]
-
-
-def star():
-    """Three agents on a line, the first tied to the two others."""
-    Q, a, c = pairwise_constraint((1, 1, 1), [(0, 1), (0, 2)], limit=1.0)
-    box = np.full(3, 10.0)
-    return Problem((1, 1, 1), -box, box, np.zeros(3), [Q], [a], [c])
 
 
 def factors_by_hand():
@@ -182,24 +164,9 @@ def test_closed_loop_transcripts_stay_within_the_bound():
             assert loss <= joint_epsilons(problem, scales, adjacency=adjacency)[0]
 
 
-def test_horizon_does_not_matter_but_forgetting_the_sum_would():
-    """B is for the whole trajectory: T steps of B each cost T times as much."""
-    one = joint_epsilons(PROBLEM, CALIBRATED, adjacency=ADJACENCY)
-    each = joint_epsilons(PROBLEM, CALIBRATED, adjacency=trajectory_adjacency(300.0))
-    assert each == pytest.approx(100 * one)
-
-
 def test_an_agent_that_touches_nobody_loses_nothing():
-    Q, a, c = pairwise_constraint((1, 1, 1), [(0, 1)], limit=1.0)
-    box = np.ones(3)
-    lonely = Problem((1, 1, 1), -box, box, np.zeros(3), [Q], [a], [c])
+    lonely = tied([(0, 1)], [-1] * 3, [1] * 3, [0] * 3, limit=1.0)
     scales = calibrated(lonely, adjacency=ADJACENCY, epsilon=1.0)
     assert joint_epsilons(lonely, scales, adjacency=ADJACENCY)[2] == 0.0
     # Nor does an agent alone, whose prices reach nobody else.
-    alone = Problem((1,), [-1], [1], [0], [[[2.0]]], [[0.0]], [-1.0])
-    assert not heard_sensitivities(alone).any()
-
-
-def test_scales_of_another_team_are_refused():
-    with pytest.raises(ValueError, match="longer"):
-        joint_epsilons(PROBLEM, NoiseScales(1.0, np.ones(9)), adjacency=ADJACENCY)
+    assert not heard_sensitivities(alone()).any()

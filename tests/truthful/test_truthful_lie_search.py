@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from teams import PROBLEM, line
 
 from dplib.truthful.lie_search import (
     best_constant_lie,
@@ -15,7 +16,7 @@ from dplib.truthful.lie_search import (
     opposite_corner,
 )
 from dplib.truthful.lies import constant_lie
-from dplib.truthful.paper import hale_egerstedt
+from dplib.truthful.paper import optimum
 from dplib.truthful.problem import (
     Problem,
     agent_objectives,
@@ -23,72 +24,54 @@ from dplib.truthful.problem import (
 )
 from dplib.truthful.saddle import saddle_point
 
-
-@pytest.fixture(scope="module")
-def instance():
-    problem = hale_egerstedt()
-    return problem, saddle_point(problem)
+TRUTH = optimum()
 
 
-def line(lower=(-9, -9), upper=(9, 9), targets=(0, 4)):
-    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
-    return Problem((1, 1), lower, upper, targets, [Q], [a], [c])
-
-
-def test_every_agent_gets_its_whole_cost_back(instance):
-    problem, truth = instance
-    honest = agent_objectives(problem, truth.x)
+def test_every_agent_gets_its_whole_cost_back():
+    honest = agent_objectives(PROBLEM, TRUTH.x)
     for i in range(8):
-        best = best_constant_lie(problem, i, truth=truth)
+        best = best_constant_lie(PROBLEM, i, truth=TRUTH)
         assert best.proved
         assert best.lie.gain == pytest.approx(honest[i], abs=1e-8)
         assert best.lie.violation > 10.0
-        # ... and the others pay no more (truth minimises f_i + V_i, this V_i).
-        assert indifferent_gain(problem, i, truth) > 0.0
-
-
-def indifferent_gain(problem, i, truth):
-    report = indifferent_report(problem, i)
-    return constant_lie(problem, i, report, truth=truth).others_gain
+        # ... and the others pay no more (the truth minimises f_i + V_i, this V_i).
+        report = indifferent_report(PROBLEM, i)
+        assert constant_lie(PROBLEM, i, report, truth=TRUTH).others_gain > 0.0
 
 
 def test_agent_four_has_many_best_reports():
     """Without agent 4 (here 3) its constraint is slack: a degenerate problem."""
-    problem = hale_egerstedt()
-    lie = constant_lie(problem, 3, indifferent_report(problem, 3))
+    lie = constant_lie(PROBLEM, 3, indifferent_report(PROBLEM, 3))
     np.testing.assert_array_equal(lie.q, [0.0, 0.0])
 
 
-def test_simple_lies_of_the_paper_s_instance(instance):
-    problem, truth = instance
+def test_simple_lies_of_the_paper_s_instance():
     for name, expected in {
         "corner": [-16.5, -61.8, 52.7, 26.1, -19.5, 97.0, 93.4, -6.3],
         "target": [-197.1, -14.5, -227.3, -313.9, -153.9, -303.0, -306.6, -205.8],
     }.items():
         for i, value in enumerate(expected):
-            report = opposite_corner(problem, i)
+            report = opposite_corner(PROBLEM, i)
             if name == "target":
-                report = problem.targets[2 * i : 2 * i + 2]
-            lie = constant_lie(problem, i, report, truth=truth)
+                report = PROBLEM.targets[2 * i : 2 * i + 2]
+            lie = constant_lie(PROBLEM, i, report, truth=TRUTH)
             assert lie.gain == pytest.approx(value, abs=0.051)
 
 
-def test_map_agrees_with_single_lies(instance):
-    problem, truth = instance
+def test_map_agrees_with_single_lies():
     reports = [[-10, -10], [0, 0], [5, -5], [10, 10]]
-    found = lie_map(problem, 5, reports, truth=truth)
+    found = lie_map(PROBLEM, 5, reports, truth=TRUTH)
     for there, report in zip(found, reports, strict=True):
-        one = constant_lie(problem, 5, report, truth=truth)
+        one = constant_lie(PROBLEM, 5, report, truth=TRUTH)
         assert there.gain == pytest.approx(one.gain, abs=1e-7)
         assert there.others_gain == pytest.approx(one.others_gain, abs=1e-7)
 
 
-def test_no_lie_of_the_map_beats_the_ceiling(instance):
-    problem, truth = instance
+def test_no_lie_of_the_map_beats_the_ceiling():
     axis = np.linspace(-10, 10, 5)
     grid = [[u, v] for u in axis for v in axis]
-    gains = [one.gain for one in lie_map(problem, 5, grid, truth=truth) if one]
-    ceiling = best_constant_lie(problem, 5, truth=truth).ceiling
+    gains = [one.gain for one in lie_map(PROBLEM, 5, grid, truth=TRUTH) if one]
+    ceiling = best_constant_lie(PROBLEM, 5, truth=TRUTH).ceiling
     assert max(gains) <= ceiling + 1e-9
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from teams import PROBLEM, in_units, line
 
 from dplib.rng import stream
 from dplib.truthful import lies
@@ -12,36 +13,17 @@ from dplib.truthful.algorithm import Plan, StepSizes, simulate
 from dplib.truthful.constants import multiplier_radius
 from dplib.truthful.kkt import polish
 from dplib.truthful.lies import constant_lie, pinned
-from dplib.truthful.paper import hale_egerstedt
-from dplib.truthful.problem import (
-    Problem,
-    agent,
-    agent_objectives,
-    jacobian,
-    objective,
-    pairwise_constraint,
-)
+from dplib.truthful.paper import optimum
+from dplib.truthful.problem import agent, agent_objectives, jacobian, objective
 from dplib.truthful.reports import Lie
 from dplib.truthful.saddle import saddle_point
 
 BEST = [0.958475902617, -5.527939080918]
+TRUTH = optimum()
 
 
-@pytest.fixture(scope="module")
-def instance():
-    problem = hale_egerstedt()
-    return problem, saddle_point(problem)
-
-
-def line(lower=(-9, -9), upper=(9, 9), targets=(0, 4)):
-    """Two agents on a line who must stay within distance 2 of each other."""
-    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
-    return Problem((1, 1), lower, upper, targets, [Q], [a], [c])
-
-
-def test_the_papers_lie(instance):
-    problem, truth = instance
-    lie = constant_lie(problem, 5, [10, 10], truth=truth)
+def test_the_papers_lie():
+    lie = constant_lie(PROBLEM, 5, [10, 10], truth=TRUTH)
     np.testing.assert_array_equal(lie.x[10:12], [-10, -10])
     assert lie.costs[5] == 400.0
     np.testing.assert_allclose(lie.q, [46.692, 76.786], atol=5e-4)
@@ -53,57 +35,53 @@ def test_the_papers_lie(instance):
     assert lie.bound < 1e-8
 
 
-def test_the_best_lie(instance):
-    problem, truth = instance
-    lie = constant_lie(problem, 5, BEST, truth=truth)
-    assert lie.gain == pytest.approx(agent_objectives(problem, truth.x)[5], abs=1e-9)
+def test_the_best_lie():
+    lie = constant_lie(PROBLEM, 5, BEST, truth=TRUTH)
+    assert lie.gain == pytest.approx(agent_objectives(PROBLEM, TRUTH.x)[5], abs=1e-9)
     assert np.abs(lie.q).max() < 1e-9
     assert lie.violation == pytest.approx(336.8, abs=0.05)
     # The truth minimises the sum, this lie the cost of the others alone.
     reported = lie.x.copy()
     reported[10:12] = BEST
-    assert objective(problem, reported) >= truth.objective
+    assert objective(PROBLEM, reported) >= TRUTH.objective
     assert lie.others_gain > 0.0
 
 
-def test_reporting_the_own_optimum_changes_nothing(instance):
-    problem, truth = instance
+def test_reporting_the_own_optimum_changes_nothing():
     for i in range(8):
-        lie = constant_lie(problem, i, truth.x[agent(problem, i)], truth=truth)
+        lie = constant_lie(PROBLEM, i, TRUTH.x[agent(PROBLEM, i)], truth=TRUTH)
         assert abs(lie.gain) <= lie.bound + 1e-9
-        np.testing.assert_allclose(lie.x, truth.x, atol=1e-9)
+        np.testing.assert_allclose(lie.x, TRUTH.x, atol=1e-9)
 
 
-def test_reply_is_the_gradient_of_the_others_cost(instance):
+def test_reply_is_the_gradient_of_the_others_cost():
     """The envelope theorem of the file's docstring, by central differences."""
-    problem, truth = instance
     y, h = np.array([-3.0, 4.0]), 1e-4
 
     def others(report):
-        lie = constant_lie(problem, 5, report, truth=truth)
+        lie = constant_lie(PROBLEM, 5, report, truth=TRUTH)
         return lie.costs.sum() - lie.costs[5]
 
     slopes = [(others(y + h * e) - others(y - h * e)) / (2 * h) for e in np.eye(2)]
-    lie = constant_lie(problem, 5, y, truth=truth)
+    lie = constant_lie(PROBLEM, 5, y, truth=TRUTH)
     np.testing.assert_allclose(lie.q, slopes, rtol=1e-5)
     # Mutant: the pull of the other agents' side has the other sign.
     assert np.abs(lie.q + slopes).max() > 1.0
 
 
 @pytest.mark.parametrize("report", [[10.0, 10.0], BEST, [-10.0, -10.0], [0.0, 5.0]])
-def test_the_algorithm_goes_there(instance, report):
+def test_the_algorithm_goes_there(report):
     """The run tracks the equilibrium of the same problem with the Tikhonov terms."""
-    problem, truth = instance
     steps, start = 20_000, 1_000_000
     alpha = 0.5 * (start + steps) ** (-1 / 3)
-    still = pinned(problem, 5, report)
+    still = pinned(PROBLEM, 5, report)
     plain = saddle_point(still)
     x, mu, _ = polish(still, plain.x, plain.multipliers, alpha, 1e-9)
-    q = mu @ jacobian(problem, x)[:, 10:12]
-    x[10:12] = np.clip((problem.targets[10:12] - q) / (1.0 + alpha), -10.0, 10.0)
+    q = mu @ jacobian(PROBLEM, x)[:, 10:12]
+    x[10:12] = np.clip((PROBLEM.targets[10:12] - q) / (1.0 + alpha), -10.0, 10.0)
     plan = Plan(
-        problem,
-        radius=multiplier_radius(problem, np.zeros(16)),
+        PROBLEM,
+        radius=multiplier_radius(PROBLEM, np.zeros(16)),
         lies=[Lie(5, report)],
         x0=x,
         mu0=mu,
@@ -114,9 +92,9 @@ def test_the_algorithm_goes_there(instance, report):
     assert np.abs(run.x[1, 0] - x).max() < 1e-2
     assert np.abs(run.mu[1, 0] - mu).max() < 1e-2
     # The equilibrium without the terms is near by; the truthful one is not.
-    lie = constant_lie(problem, 5, report, truth=truth)
+    lie = constant_lie(PROBLEM, 5, report, truth=TRUTH)
     assert np.abs(x - lie.x).max() < 0.5
-    assert np.abs(run.x[1, 0] - truth.x).max() > 1.0
+    assert np.abs(run.x[1, 0] - TRUTH.x).max() > 1.0
 
 
 def test_two_agents_in_fractions():
@@ -132,8 +110,7 @@ def test_two_agents_in_fractions():
 
 
 def test_an_agent_without_wishes_has_no_cost_to_save():
-    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
-    idle = Problem((1, 1), [-9, -9], [9, 9], [0, 4], [Q], [a], [c], [1.0, 0.0])
+    idle = replace(line(), weights=np.array([1.0, 0.0]))
     truth = saddle_point(line())  # any point will do: the cost is zero there too
     lie = constant_lie(idle, 1, [5.0], truth=truth)
     assert lie.gain == 0.0
@@ -174,11 +151,10 @@ def test_the_radius_of_the_multipliers_counts():
 
 # The liar's true state is in a corner; then inside, where the reply moves it.
 @pytest.mark.parametrize("y", [[0.0, 5.0], [1.0, -5.0]])
-def test_bound_covers_a_displaced_saddle_point(instance, monkeypatch, y):
+def test_bound_covers_a_displaced_saddle_point(monkeypatch, y):
     """Shift the saddle point by a known error: the gain moves less than the bound."""
-    problem, truth = instance
-    right = constant_lie(problem, 5, y, truth=truth)
-    still = saddle_point(pinned(problem, 5, y), tolerance=1e-10)
+    right = constant_lie(PROBLEM, 5, y, truth=TRUTH)
+    still = saddle_point(pinned(PROBLEM, 5, y), tolerance=1e-10)
     random = stream(3, "shift")
     for size in (1e-6, 1e-3):
         move = random.standard_normal(20)
@@ -187,7 +163,7 @@ def test_bound_covers_a_displaced_saddle_point(instance, monkeypatch, y):
         shifted = (still.x + move[:16], still.multipliers + move[16:], size)
         with monkeypatch.context() as patch:
             patch.setattr(lies, "_saddle", lambda *_, found=shifted: found)
-            off = constant_lie(problem, 5, y, truth=truth)
+            off = constant_lie(PROBLEM, 5, y, truth=TRUTH)
         assert abs(off.gain - right.gain) <= off.bound
         assert off.bound < 1e4 * size
 
@@ -203,39 +179,34 @@ def test_bound_covers_a_reply_that_moves_with_the_others(monkeypatch):
     assert abs(off.gain - right.gain) <= off.bound < 4.0
 
 
-def test_bound_covers_errors_of_the_truth_and_of_rounding(instance):
-    problem, truth = instance
-    own = agent(problem, 5)
-    off = truth.x[own] - problem.targets[own]
+def test_bound_covers_errors_of_the_truth_and_of_rounding():
+    own = agent(PROBLEM, 5)
+    off = TRUTH.x[own] - PROBLEM.targets[own]
     for error in (0.0, 1e-3):
-        x = truth.x.copy()
+        x = TRUTH.x.copy()
         x[own] += error * off / np.linalg.norm(off)  # where it changes the cost most
-        shifted = replace(truth, x=x, bound=error)
-        lie = constant_lie(problem, 5, [10.0, 10.0], truth=shifted)
-        exact = agent_objectives(problem, truth.x)[5] - 400.0
+        shifted = replace(TRUTH, x=x, bound=error)
+        lie = constant_lie(PROBLEM, 5, [10.0, 10.0], truth=shifted)
+        exact = agent_objectives(PROBLEM, TRUTH.x)[5] - 400.0
         assert abs(lie.gain - exact) <= lie.bound
         assert lie.bound > 1e-13
 
 
-def test_bounds_have_the_units_of_the_problem(instance):
-    problem, truth = instance
+def test_bounds_have_the_units_of_the_problem():
     unit = 2.0**20
-    fields = ("lower", "upper", "targets")
-    large = {name: unit * getattr(problem, name) for name in fields}
-    far = replace(problem, c=unit**2 * problem.c, **large)
+    far = in_units(PROBLEM, unit)
     far_truth = saddle_point(far)
-    assert far_truth.bound == pytest.approx(unit * truth.bound)
+    assert far_truth.bound == pytest.approx(unit * TRUTH.bound)
     y = np.array([1.0, -5.0])
     errors = []
-    for team, report, start in ((problem, y, truth), (far, unit * y, far_truth)):
+    for team, report, start in ((PROBLEM, y, TRUTH), (far, unit * y, far_truth)):
         near = constant_lie(team, 5, report, truth=start)  # Newton's method is enough
         errors.append(lies._saddle(pinned(team, 5, report), near)[2])
     assert errors[1] == pytest.approx(unit * errors[0])
 
 
-def test_one_solver_gives_up_and_the_other_does_not(instance):
+def test_one_solver_gives_up_and_the_other_does_not():
     """Reported 'optimal_inaccurate' here; it left a hole in the map of lies."""
-    problem, truth = instance
-    lie = constant_lie(problem, 5, [3.0, -9.0], truth=truth)
+    lie = constant_lie(PROBLEM, 5, [3.0, -9.0], truth=TRUTH)
     assert lie.residual < 1e-9
     assert lie.bound < 1e-6

@@ -1,9 +1,8 @@
 """Scales of the noise: Table I, and Lemmas 5 and 6."""
 
-import math
-
 import numpy as np
 import pytest
+from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, flat, line
 
 from dplib.book import claims
 from dplib.privacy.adjacency import Adjacency
@@ -16,17 +15,7 @@ from dplib.truthful.noise import (
     table_one,
     trajectory_adjacency,
 )
-from dplib.truthful.paper import hale_egerstedt
-from dplib.truthful.problem import (
-    Problem,
-    constraints,
-    jacobian,
-    pairwise_constraint,
-)
-
-PROBLEM = hale_egerstedt()
-ADJACENCY = trajectory_adjacency(3.0)
-EPSILON = math.log(3.0)
+from dplib.truthful.problem import Problem, constraints, jacobian
 
 
 def test_table_is_as_printed_in_the_ledger():
@@ -37,11 +26,10 @@ def test_table_is_as_printed_in_the_ledger():
 
 
 def test_lemmas_give_all_printed_scales_but_that_of_agent_3():
-    found = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
-    agrees = np.abs(found.b - table_one().b) < 0.005
+    agrees = np.abs(CALIBRATED.b - table_one().b) < 0.005
     assert agrees.tolist() == [True, True, False, True, True, True, True, True]
-    assert abs(found.b_g - 327.69) < 0.005
-    assert round(found.b[2], 2) == 10.92
+    assert abs(CALIBRATED.b_g - 327.69) < 0.005
+    assert round(CALIBRATED.b[2], 2) == 10.92
 
 
 def test_what_an_agent_moves_is_not_what_moves_it():
@@ -52,9 +40,8 @@ def test_what_an_agent_moves_is_not_what_moves_it():
 
 
 def test_scales_are_rounded_up():
-    found = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
     sensitivities = 3.0 * sensitivity_matrix(PROBLEM).max(axis=0)
-    assert np.all(sensitivities / found.stacked <= EPSILON)
+    assert np.all(sensitivities / CALIBRATED.stacked <= EPSILON)
     # As printed they are not, for three of the values.
     assert np.sum(sensitivities[1:] / table_one().b > EPSILON) >= 3
 
@@ -89,8 +76,7 @@ def test_support_is_where_gradients_can_be_other_than_zero():
 
 
 def test_affine_constraint_needs_no_gradient_noise():
-    flat = np.zeros((1, 2, 2))
-    pair = Problem((1, 1), [-1, -1], [1, 1], [0, 0], flat, [[1, 2]], [-1])
+    pair = flat([1, 2], -1)
     found = calibrated(pair, adjacency=ADJACENCY, epsilon=1.0)
     assert found.b.tolist() == [0.0, 0.0]
     assert found.b_g == 6.0
@@ -98,15 +84,10 @@ def test_affine_constraint_needs_no_gradient_noise():
 
 
 def test_two_agents_by_hand():
-    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=4.0)
-    pair = Problem((1, 1), [-10, -10], [10, 10], [0, 0], [Q], [a], [c])
+    pair = line(lower=(-10, -10), upper=(10, 10))
     found = calibrated(pair, adjacency=trajectory_adjacency(1.0), epsilon=0.5)
     assert found.b.tolist() == [4.0, 4.0]
     assert found.b_g == 80.0
-
-
-def test_no_noise():
-    assert np.array_equal(table_one().scaled(0.0).stacked, np.zeros(9))
 
 
 L2 = Adjacency(name="a", unit="b", norm="l2", radius=1.0)

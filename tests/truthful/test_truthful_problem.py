@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from teams import PROBLEM, STARS, TABLE_I, random_problem
 
-from dplib.truthful.paper import hale_egerstedt
 from dplib.truthful.problem import (
     Problem,
     agent,
@@ -19,40 +19,6 @@ from dplib.truthful.problem import (
     objective_gradient,
 )
 
-TABLE_I = [(6, -4), (2, 2), (-7, 7), (8, -9), (3, -7), (10, 10), (-10, -10), (6, -6)]
-
-
-def section_six(x):
-    """The constraints of Section VI, written out as printed."""
-    x1, x2, x3, x4, x5, x6, x7, x8 = np.reshape(x, (8, 2))
-
-    def d2(p, q):
-        return np.linalg.norm(p - q) ** 2
-
-    return [
-        d2(x1, x2) + d2(x1, x3) - 5,
-        d2(x4, x5) + d2(x4, x6) - 3,
-        d2(x7, x8) + d2(x7, x6) - 3,
-        d2(x5, x3) + d2(x5, x7) - 5,
-    ]
-
-
-def random_problem(rng, dims=(1, 3, 2), m=3):
-    """A problem with everything that the paper's instance lacks."""
-    n = sum(dims)
-    roots = rng.normal(size=(m, 2, n))
-    lower = rng.uniform(-3, 0, size=n)
-    return Problem(
-        dims,
-        lower,
-        lower + rng.uniform(0.5, 3, size=n),
-        rng.normal(size=n),
-        np.einsum("jka,jkb->jab", roots, roots),
-        rng.normal(size=(m, n)),
-        rng.normal(size=m),
-        rng.uniform(0.1, 2, size=len(dims)),
-    )
-
 
 def differences(function, x, h=1e-5):
     """Central differences, exact for quadratics up to rounding."""
@@ -65,55 +31,41 @@ def differences(function, x, h=1e-5):
 @given(st.lists(st.floats(-10, 10), min_size=16, max_size=16))
 @settings(max_examples=50, deadline=None)
 def test_instance_is_that_of_section_vi(values):
-    problem, x = hale_egerstedt(), np.array(values)
-    np.testing.assert_allclose(
-        constraints(problem, x), section_six(x), rtol=0, atol=1e-11
-    )
-    costs = [
-        0.5 * np.linalg.norm(x[2 * i : 2 * i + 2] - t) ** 2
-        for i, t in enumerate(TABLE_I)
+    x, states = np.array(values), np.reshape(values, (8, 2))
+    g = [
+        sum(np.sum((states[i - 1] - states[k - 1]) ** 2) for i, k in pairs) - limit
+        for pairs, limit in STARS
     ]
-    np.testing.assert_allclose(agent_objectives(problem, x), costs, rtol=0, atol=1e-11)
-    assert objective(problem, x) == pytest.approx(sum(costs), abs=1e-10)
+    np.testing.assert_allclose(constraints(PROBLEM, x), g, rtol=0, atol=1e-11)
+    costs = 0.5 * np.linalg.norm(states - TABLE_I, axis=1) ** 2
+    np.testing.assert_allclose(agent_objectives(PROBLEM, x), costs, rtol=0, atol=1e-11)
+    assert objective(PROBLEM, x) == pytest.approx(costs.sum(), abs=1e-10)
 
 
 def test_derivatives_against_differences():
     rng = np.random.default_rng(1)
     problem = random_problem(rng)
     x, mu = rng.normal(size=6), rng.uniform(size=3)
-    close = {"rtol": 0, "atol": 1e-8}
-    np.testing.assert_allclose(
-        objective_gradient(problem, x),
-        differences(lambda y: objective(problem, y), x),
-        **close,
-    )
-    np.testing.assert_allclose(
-        jacobian(problem, x),
-        differences(lambda y: constraints(problem, y), x).T,
-        **close,
-    )
 
     def lagrangian(y):
         return objective(problem, y) + constraints(problem, y) @ mu
 
-    np.testing.assert_allclose(
-        lagrangian_gradient(problem, x, mu),
-        differences(lagrangian, x),
-        **close,
-    )
-    np.testing.assert_allclose(
-        lagrangian_hessian(problem, mu),
-        differences(lambda y: lagrangian_gradient(problem, y, mu), x),
-        **close,
-    )
-
-
-def test_a_jacobian_without_its_linear_term_would_be_caught():
-    rng = np.random.default_rng(2)
-    problem = random_problem(rng)
-    x = rng.normal(size=6)
-    exact = differences(lambda y: constraints(problem, y), x).T
-    assert np.abs(problem.Q @ x - exact).max() > 0.1
+    slopes = differences(lambda y: constraints(problem, y), x).T
+    for ours, exact in (
+        (
+            objective_gradient(problem, x),
+            differences(lambda y: objective(problem, y), x),
+        ),
+        (jacobian(problem, x), slopes),
+        (lagrangian_gradient(problem, x, mu), differences(lagrangian, x)),
+        (
+            lagrangian_hessian(problem, mu),
+            differences(lambda y: lagrangian_gradient(problem, y, mu), x),
+        ),
+    ):
+        np.testing.assert_allclose(ours, exact, rtol=0, atol=1e-8)
+    # A Jacobian without its linear term would be caught.
+    assert np.abs(problem.Q @ x - slopes).max() > 0.1
 
 
 def test_runs_are_evaluated_at_once():
@@ -130,7 +82,7 @@ def test_runs_are_evaluated_at_once():
 
 
 def test_agents_of_any_dimension():
-    problem = random_problem(np.random.default_rng(4))
+    problem = random_problem(4)
     slices = [agent(problem, i) for i in range(3)]
     assert slices == [slice(0, 1), slice(1, 4), slice(4, 6)]
     x = np.arange(6.0)
@@ -142,11 +94,10 @@ def test_agents_of_any_dimension():
 
 
 def test_slater_point_needs_room_in_every_constraint():
-    problem = hale_egerstedt()
     on_the_edge = np.zeros(16)
     on_the_edge[2:4] = 1.0, 2.0  # g_1 = 1 + 4 - 5
-    assert constraints(problem, on_the_edge)[0] == 0.0
-    assert not is_slater_point(problem, on_the_edge)
+    assert constraints(PROBLEM, on_the_edge)[0] == 0.0
+    assert not is_slater_point(PROBLEM, on_the_edge)
 
 
 @pytest.mark.parametrize(

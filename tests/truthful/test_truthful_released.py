@@ -7,11 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
-from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp, xlogy
 from scipy.stats import beta
+from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, line, star
 
-from dplib.privacy.laplace import laplace_delta
 from dplib.privacy.laplace_sum import _two_sided_erlangs
 from dplib.rng import stream
 from dplib.truthful.joint_privacy import joint_epsilons
@@ -23,13 +22,7 @@ from dplib.truthful.noise import (
     table_one,
     trajectory_adjacency,
 )
-from dplib.truthful.paper import hale_egerstedt
-from dplib.truthful.problem import (
-    Problem,
-    constraints,
-    jacobian,
-    pairwise_constraint,
-)
+from dplib.truthful.problem import constraints, jacobian
 from dplib.truthful.released import (
     MessageEntry,
     Messages,
@@ -46,21 +39,13 @@ from dplib.truthful.released import (
     worst_step,
 )
 
-PROBLEM = hale_egerstedt()
-ADJACENCY = trajectory_adjacency(3.0)
-EPSILON = math.log(3.0)
-CALIBRATED = calibrated(PROBLEM, adjacency=ADJACENCY, epsilon=EPSILON)
 FIRST = {"gamma": 0.01, "alpha": 0.5}
 ONE = np.ones(1)
 
 
-def star():
-    """Three agents on a line, the first tied to the two others; B = 1."""
-    Q, a, c = pairwise_constraint((1, 1, 1), [(0, 1), (0, 2)], limit=1.0)
-    box = np.full(3, 10.0)
-    problem = Problem((1, 1, 1), -box, box, np.zeros(3), [Q], [a], [c])
-    scales = calibrated(problem, adjacency=trajectory_adjacency(1.0), epsilon=EPSILON)
-    return problem, scales
+def private_star():
+    scales = calibrated(star(), adjacency=trajectory_adjacency(1.0), epsilon=EPSILON)
+    return star(), scales
 
 
 def worst_first_step(messages, i, adjacency=ADJACENCY):
@@ -93,14 +78,6 @@ def test_worst_losses_of_the_paper(shape):
     upper = joint_epsilons(PROBLEM, table_one(), adjacency=ADJACENCY) / EPSILON
     assert np.all(two < upper)
     assert np.flatnonzero(two < 1).tolist() == [1, 7]
-
-
-def test_half_the_noise_loses_twice_as_much_in_a_step():
-    messages, half = (
-        Messages(PROBLEM, CALIBRATED.scaled(factor)) for factor in (1.0, 0.5)
-    )
-    step = worst_first_step(messages, 6)
-    assert gradient_loss(half, step) == pytest.approx(2 * gradient_loss(messages, step))
 
 
 def log_density(y, scales):
@@ -174,9 +151,8 @@ def test_boxes_smaller_than_b_are_used_in_all_coordinates():
 
 def test_an_agent_alone_tells_nobody():
     """It raised: no set of receivers sees a price."""
-    alone = Problem((1,), [-1], [1], [0], [[[2.0]]], [[0.0]], [-1.0])
-    scales = calibrated(alone, adjacency=ADJACENCY, epsilon=1.0)
-    found = agent_lower_bounds(Messages(alone, scales), adjacency=ADJACENCY, **FIRST)
+    scales = calibrated(alone(), adjacency=ADJACENCY, epsilon=1.0)
+    found = agent_lower_bounds(Messages(alone(), scales), adjacency=ADJACENCY, **FIRST)
     assert found.tolist() == [0.0]
 
 
@@ -223,53 +199,23 @@ def test_one_entry_of_two_equal_scales_loses_less():
     assert np.abs(log_p - log_q).max() == pytest.approx(2.0, abs=0.02)
 
 
-def exact_delta_of_two(r, epsilon):
-    """delta of two iid Laplace losses, by their distribution and quadrature.
-
-    One loss is r with probability 1/2 and -r with probability exp(-r)/2, and has the
-    density exp((t - r)/2)/4 between.
-    """
-    atoms = ((-r, 0.5 * math.exp(-r)), (r, 0.5))
-    outer = sum(m * float(_delta_after(a, r, epsilon)) for a, m in atoms)
-    inner = quad(
-        lambda t: 0.25 * math.exp((t - r) / 2) * float(_delta_after(t, r, epsilon)),
-        -r,
-        r,
-        points=[epsilon - r] if epsilon - r > -r else None,
-    )[0]
-    return outer + inner
-
-
-def _delta_after(loss, r, epsilon):
-    """E[(1 - exp(epsilon - loss - L))_+] over one Laplace loss L."""
-    left = epsilon - loss
-    if left >= 0.0:
-        return laplace_delta(epsilon=left, shift=r, scale=1.0)
-    # delta at a negative epsilon, by the symmetry of the pair.
-    return 1 - math.exp(left) * (1 - laplace_delta(epsilon=-left, shift=r, scale=1.0))
-
-
-def test_delta_of_agent_1_two_routes():
-    entries = worst_entries(0, "full", table_one())
-    exact = exact_delta_of_two(entries[0].loss, EPSILON)
-    binned = messages_delta(entries, epsilon=EPSILON, bins=400)
-    assert exact - 1e-5 < binned <= exact
-    assert round(exact, 3) == 0.264
-
-
-def test_delta_of_agent_7_against_dp_accounting():
-    entries = worst_entries(6, "structural", table_one())
+@pytest.mark.parametrize(
+    ("i", "shape", "delta"), [(0, "full", 0.2642), (6, "structural", 0.1488)]
+)
+def test_delta_against_dp_accounting(i, shape, delta):
+    entries = worst_entries(i, shape, table_one())
     composed = None
     for entry in entries:
         pld = privacy_loss_distribution.from_laplace_mechanism(
             1.0 / entry.loss, value_discretization_interval=1e-4
         )
         composed = pld if composed is None else composed.compose(pld)
-    theirs = composed.get_delta_for_epsilon(EPSILON)
     ours = messages_delta(entries, epsilon=EPSILON, bins=120)
+    theirs = composed.get_delta_for_epsilon(EPSILON)
     assert ours == pytest.approx(theirs, abs=1e-4)
-    assert np.round(ours, 4) == 0.1488  # and half the noise shows at once
-    half = worst_entries(6, "structural", table_one().scaled(0.5))
+    assert ours == pytest.approx(delta, abs=1e-4)
+    # Half the noise shows at once.
+    half = worst_entries(i, shape, table_one().scaled(0.5))
     assert messages_delta(half, epsilon=EPSILON, bins=60) > 2 * ours
 
 
@@ -287,7 +233,7 @@ def test_bins_only_lose():
 
 def test_three_agents_on_a_line_exactly():
     """Both neighbours hear a positive number: 1/4 against 1/36; 3 was promised."""
-    problem, scales = star()
+    problem, scales = private_star()
     step = Step(0, np.zeros(3), np.array([1.0, 0.0, 0.0]), ONE)
     loss = gradient_loss(Messages(problem, scales), step)
     assert loss == pytest.approx(2 * EPSILON)
@@ -302,7 +248,7 @@ def test_closed_form_of_the_star():
     """Three agents: delta at epsilon is 1 - (1 + epsilon/4) exp(-epsilon/2)."""
     exact = 1 - (1 + EPSILON / 4) * math.exp(-EPSILON / 2)
     ours = first_messages_delta(
-        Messages(*star()),
+        Messages(*private_star()),
         i=0,
         adjacency=trajectory_adjacency(1.0),
         epsilon=EPSILON,
@@ -313,7 +259,7 @@ def test_closed_form_of_the_star():
 
 def test_three_agents_sampled():
     """200 000 runs of the message; Clopper-Pearson at 1e-7 on either side."""
-    problem, scales = star()
+    problem, scales = private_star()
     n, random = 200_000, stream(7, "audit")
     lower_p, upper_q = _audit(problem, scales, n, random)
     assert math.log(lower_p / upper_q) > EPSILON
@@ -335,9 +281,8 @@ def _audit(problem, scales, n, random):
 
 def test_two_agents_need_the_prices():
     """One step keeps the promise, two do not: 2 - B / (4 h) of it is lost."""
-    Q, a, c = pairwise_constraint((1, 1), [(0, 1)], limit=1.0)
     h, adjacency = 10.0, trajectory_adjacency(1.0)
-    pair = Problem((1, 1), [-h, -h], [h, h], [0, 0], [Q], [a], [c])
+    pair = line(lower=(-h, -h), upper=(h, h))
     scales = calibrated(pair, adjacency=adjacency, epsilon=EPSILON)
     messages = Messages(pair, scales, "structural")
     one = gradient_loss(messages, worst_first_step(messages, 0, adjacency))
@@ -348,7 +293,7 @@ def test_two_agents_need_the_prices():
 
 def test_silence_sampled():
     """A run of the cloud's price update; Hoeffding at 1e-7."""
-    problem, scales = star()
+    problem, scales = private_star()
     messages = Messages(problem, NoiseScales(2.0, scales.b))
     n, random = 200_000, stream(8, "silence")
     x, mu, gamma, alpha = np.array([1.0, 0.0, 0.5]), np.array([0.02]), 0.1, 0.5
