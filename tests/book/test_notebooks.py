@@ -195,9 +195,7 @@ def test_find_by_name_or_path(root, name) -> None:
     assert notebooks.find(root, [name]) == [root / MD]
 
 
-@pytest.mark.parametrize(
-    "name", ["truthful/02_none", "01_tiny", "rewards/01_tiny", "truthful/index", ""]
-)
+@pytest.mark.parametrize("name", ["truthful/02_none", "truthful/index", ""])
 def test_find_refuses_what_is_no_notebook(root, name) -> None:
     (root / "notebooks" / "truthful" / "index.md").write_text("# A page, no notebook\n")
     with pytest.raises(NotebookError, match=f"There is no notebook '{name}' \\(looked"):
@@ -427,23 +425,15 @@ def test_a_broken_ipynb_is_refreshed(root, known, text) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "words"),
-    [
-        ("book/claims/truthful.yml", "claims: [", r"truthful\.yml"),
-        (STATUS, "{", r"book/status\.json is broken"),
-        (STATUS, "3", r"book/status\.json is broken"),
-    ],
+    ("path", "text"), [("book/claims/truthful.yml", "claims: ["), (STATUS, "3")]
 )
-def test_a_broken_ledger_or_status_writes_nothing(
-    root, kernel, capsys, path, text, words
-) -> None:
+def test_a_broken_ledger_or_status_writes_nothing(root, kernel, path, text) -> None:
     kernel(lambda _: pytest.fail("it must not run"))
     (root / path).write_text(text)
     before = files(root)
-    with pytest.raises((NotebookError, ledger.LedgerError), match=words):
+    with pytest.raises((NotebookError, ledger.LedgerError), match=Path(path).name):
         notebooks.refresh(root)
     assert notebooks.main(["current"]) == 1
-    assert capsys.readouterr().err
     assert files(root) == before
 
 
@@ -580,13 +570,9 @@ def test_a_cell_that_is_not_python_is_named(root) -> None:
 
 @pytest.mark.usefixtures("kernel")
 class TestCommands:
-    @pytest.fixture(autouse=True)
-    def _capture(self, capsys) -> None:
-        self.capsys = capsys
-
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        self.capsys.readouterr()
-        return notebooks.main(arguments), *self.capsys.readouterr()
+    @pytest.fixture
+    def run(self, capsys) -> Callable[..., tuple[int, str, str]]:
+        return lambda *arguments: (notebooks.main(arguments), *capsys.readouterr())
 
     def compare(self, root: Path, **counts: int) -> None:
         """Note so many cells as executed and compared."""
@@ -595,14 +581,14 @@ class TestCommands:
         (root / ".cache" / "compared.json").write_text(json.dumps(noted))
 
     @pytest.mark.parametrize("counts", [{}, {"_01_tiny": 3}])
-    def test_what_was_not_compared_is_not_verified(self, root, counts) -> None:
+    def test_what_was_not_compared_is_not_verified(self, root, run, counts) -> None:
         # A conftest.py or --nbval-lax could hide a notebook, or what it shows.
-        self.run("refresh")
+        run("refresh")
         self.compare(root, **counts)
-        status, _, said = self.run("verified")
+        status, _, said = run("verified")
         assert status == 1
         assert said.startswith(f"{NAME} is not verified: of its 4 code cells, ")
-        assert self.run("changed")[1] == f"{IPYNB}\n"
+        assert run("changed")[1] == f"{IPYNB}\n"
 
     @pytest.mark.parametrize(
         ("path", "old", "new"),
@@ -612,38 +598,38 @@ class TestCommands:
             ("book/claims/truthful.yml", "one half", "a half"),
         ],
     )
-    def test_changed_until_verified(self, root, path, old, new) -> None:
+    def test_changed_until_verified(self, root, run, path, old, new) -> None:
         other = "notebooks/truthful/02_other"
         (root / f"{other}.md").write_text(cell("1"))
-        assert self.run("refresh")[0] == 0
-        assert self.run("changed")[1].split() == [IPYNB, f"{other}.ipynb"]
+        assert run("refresh")[0] == 0
+        assert run("changed")[1].split() == [IPYNB, f"{other}.ipynb"]
         self.compare(root, _01_tiny=4, _02_other=1)
-        assert self.run("verified", NAME)[0] == 0
-        assert self.run("changed")[1].split() == [f"{other}.ipynb"]
-        assert self.run("verified") == (0, "", "")
-        assert self.run("changed")[1].split() == []
+        assert run("verified", NAME)[0] == 0
+        assert run("changed")[1].split() == [f"{other}.ipynb"]
+        assert run("verified") == (0, "", "")
+        assert run("changed")[1].split() == []
         edit(root / path, old, new)
-        assert self.run("changed")[1].split() == [IPYNB]
+        assert run("changed")[1].split() == [IPYNB]
 
-    def test_a_page_of_other_code_is_not_current(self, keyed) -> None:
+    def test_a_page_of_other_code_is_not_current(self, keyed, run) -> None:
         # `make book` used to build it, with what the old code had found.
-        assert self.run("refresh")[0] == 0
+        assert run("refresh")[0] == 0
         library = keyed / "dplib" / "book" / "claims.py"
-        assert self.run("current") == (0, "", "")
+        assert run("current") == (0, "", "")
         edit(library, "return 1", "return 2")
-        status, _, said = self.run("current")
+        status, _, said = run("current")
         assert status == 1
         assert said.endswith(f"make refresh NB='{NAME}'\n")
         assert said.count("\n") == 1
 
-    def test_what_cannot_be_read_or_written_is_one_sentence(self, root) -> None:
+    def test_what_cannot_be_read_or_written_is_one_sentence(self, root, run) -> None:
         before = files(root)
-        assert self.run("verified", "truthful/09_none")[0] == 1
+        assert run("verified", "truthful/09_none")[0] == 1
         assert files(root) == before
         (root / ".cache").write_text("a file where a folder must be")
-        assert self.run("verified")[2].count("\n") == 1
+        assert run("verified")[2].count("\n") == 1
         (root / ".cache").unlink()
         self.compare(root)
         (root / ".cache" / "verified.json").write_text("{")
         broken = ".cache/verified.json is broken: restore it or delete it.\n"
-        assert self.run("changed") == self.run("verified") == (1, "", broken)
+        assert run("changed") == run("verified") == (1, "", broken)
