@@ -42,14 +42,11 @@ def pack(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("source", "wanted"),
     [
-        ("import numpy", ""),
         ("import pack", "pack"),
         ("import packaging, pack_two.b", ""),
         ("from pack import alone", "pack pack.alone"),
         ("from pack.alone import VALUE", "pack pack.alone"),
-        ("import pack.alone as z", "pack pack.alone"),
         ("def f():\n    import pack.alone", "pack pack.alone"),
-        ("if False:\n    from pack import alone", "pack pack.alone"),
         ("from pack import nothing_there", "pack"),
         ("import pack.bare.inner", "pack pack.bare.inner"),
         ("import pack.house", "pack pack.house pack.house.roof"),
@@ -62,7 +59,6 @@ def pack(tmp_path: Path) -> Path:
         ),
         # Lines that only a notebook understands do nothing.
         ("%matplotlib inline\nfrom pack import alone", "pack pack.alone"),
-        ("%%time\nfrom pack import alone", "pack pack.alone"),
         ("!ls -l 'x\nfrom pack import alone", "pack pack.alone"),
         ("if True:\n    %time 3 +\nfrom pack import alone", "pack pack.alone"),
         # A long expression is broken before its operator: that is no magic, and used
@@ -83,11 +79,6 @@ def test_the_files_are_those_of_the_modules(pack) -> None:
     }
 
 
-def test_what_is_not_python_is_a_syntax_error(pack) -> None:
-    with pytest.raises(SyntaxError):
-        code_key.reached("from pack import", pack)
-
-
 # -- the key ------------------------------------------------------------------
 
 SOURCE = "from pack import a\nfrom pack.room import door"
@@ -98,9 +89,7 @@ SOURCE = "from pack import a\nfrom pack.room import door"
     [
         ("a.py", "b.g(x)", "b.g(-x)", True),
         ("lazy.py", "x + 1", "x + 2", True),  # reached inside a function only
-        ("lazy.py", "x + 1", "x + True", True),
         ("lazy.py", "x + 1", "x + 1.0", True),
-        ("lazy.py", "x + 1", "'x + 1'", True),
         ("room/key.py", "return 1", "return None", True),  # relative import
         ("alone.py", "3", "4", True),  # two dots
         ("alone.py", "VALUE = 3", "VALUE = 'x'  # no docstring", True),

@@ -73,11 +73,6 @@ def set_in(value, *place):
     value[last] = new(value[last]) if callable(new) else new
 
 
-def cell_with(cells, words):
-    (found,) = [c for c in cells if c.cell_type == "code" and words in c.source]
-    return found
-
-
 def cell(words, *place):
     """Change a cell in both files alike, so that only other guards can notice."""
 
@@ -88,7 +83,8 @@ def cell(words, *place):
         (root / IPYNB).write_text(notebooks.verified_text(stored), encoding="utf-8")
 
     def change(cells):
-        set_in(cell_with(cells, words), *place)
+        (found,) = [c for c in cells if c.cell_type == "code" and words in c.source]
+        set_in(found, *place)
 
     damage.change = change
     return damage
@@ -153,6 +149,7 @@ HIDES = "cell metadata that no page needs"
 MACHINE = "an absolute path: '/home/somebody"
 HOME = "/home/somebody/book"
 RESULT = {"output_type": "execute_result", "execution_count": 5}
+VERDICT = ("outputs", 0, "data", claims.MIME_TYPE)
 GHOST = {"key": "0" * 64, "cpu_seconds": 1.0}
 OTHER = tiny_book.LEDGER.split("claims:\n")[1].split("- id: truthful.later")[0]
 
@@ -179,11 +176,7 @@ PAIR = [
 ]
 CELLS = [
     (cell(DRAWS, "execution_count", 17), "execution counts are [1, 2, 17"),
-    (cell(CHECK, "outputs", []), "truthful.half: checked 0 times"),
-    (
-        output("error", ename="ValueError", evalue="", traceback=[]),
-        "a stored error: ValueError",
-    ),
+    (output("error", ename="Ouch", evalue="", traceback=[]), "a stored error: Ouch"),
     (output("stream", name="stderr", text="RuntimeWarning"), "a stored warning"),
     (output("display_data", data={"text/plain": "3"}), "a plain value as display_data"),
     (cell(PARAMETERS, "metadata", {}), "0 cells are tagged 'parameters'"),
@@ -195,20 +188,12 @@ CELLS = [
     (cell(TABLE, "source", "book"), "does not end with the claim table"),
     (cell(DRAWS, "source", "import time"), "imports time"),
     (cell(DRAWS, "source", "gap = n - n"), "compares with itself: n - n"),
-    *(
-        (cell(DRAWS, "source", lambda old, line=line: f"{line}\n{old}"), words)
-        for line, words in (
-            ("# NBVAL_SKIP", "NBVAL comment"),
-            ("%matplotlib inline", "not plain Python"),
-            ("!ls", "not plain Python"),
-        )
-    ),
+    (cell(DRAWS, "source", lambda old: f"# NBVAL_SKIP\n{old}"), "NBVAL comment"),
+    (cell(DRAWS, "source", lambda old: f"%time\n{old}"), "not plain Python"),
+    (cell(DRAWS, "source", "!ls"), "not plain Python"),
     *(
         (cell(DRAWS, "metadata", "tags", [tag]), f"the tag '{tag}' hides a cell")
-        for tag in (
-            *("nbval-skip", "nbval-ignore-output", "raises-exception"),
-            *("skip-execution", "remove-output", "hide-output", "remove-cell", "mine"),
-        )
+        for tag in ("nbval-skip", "raises-exception", "remove-output", "mine")
     ),
     (cell(DRAWS, "metadata", "mystnb", {"remove_code_outputs": True}), HIDES),
     (cell(DRAWS, "metadata", "jupyter", {"outputs_hidden": True}), HIDES),
@@ -217,30 +202,18 @@ CELLS = [
     (cell(DRAWS, "outputs", 0, "text", HOME), MACHINE),
     (cell(DRAWS, "source", f'open("{HOME}")'), MACHINE),
     (data(FIGURE, "text/plain", f"saved to\n{HOME}"), MACHINE),
-    (
-        data(FIGURE, SVG, lambda svg: svg.replace("<g", f"<!-- {HOME} --><g", 1)),
-        MACHINE,
-    ),
+    (data(FIGURE, SVG, lambda svg: f"{svg}<!-- {HOME} -->"), MACHINE),
     (cell(FIGURE, "metadata", "mystnb", "image", "alt", f"from {HOME}"), MACHINE),
     # Figures; the book would show another type in the place of the figure.
-    *(
-        (data(FIGURE, kind, "x"), f"an output of type {kind}, which nbval skips")
-        for kind in (
-            *("application/vnd.jupyter.widget-view+json", "text/latex"),
-            *("image/png", "image/jpeg"),
-        )
-    ),
+    (data(FIGURE, "text/latex", "x"), "an output of type text/latex, which nbval"),
+    (data(FIGURE, "image/png", "x"), "an output of type image/png, which nbval"),
     (data(FIGURE, SVG, lambda svg: f'<?xml version="1.0"?>\n{svg}'), "not canonical"),
-    (cell(FIGURE, "metadata", "mystnb", "image", {}), "without alt text"),
     # An empty block of a header, `image:` or `figure:`, is None.
     (cell(FIGURE, "metadata", "mystnb", "image", None), "without alt text"),
     (cell(FIGURE, "metadata", "mystnb", "figure", None), "without caption"),
     (cell(FIGURE, "metadata", "mystnb", "figure", {"name": "a"}), "without caption"),
     (cell(FIGURE, "metadata", "mystnb", "figure", {"caption": "a"}), "without name"),
-    (
-        cell(CHECK, "outputs", 0, lambda old: old | RESULT),
-        "a figure or verdict as execute_result",
-    ),
+    (cell(CHECK, "outputs", 0, lambda old: old | RESULT), "verdict as execute_result"),
 ]
 CLAIMS = [
     (
@@ -259,17 +232,9 @@ CLAIMS = [
         claim('"0.50"', '"0.50"\n  tolerance: {abs: 0.06, because: tried}'),
         "truthful.half: a tolerance over a tenth",
     ),
-    (
-        cell(CHECK, "source", lambda old: old.replace("ful.half", "ful.' + 'half")),
-        "truthful.half: stored in a cell that does not check it",
-    ),
-    *(
-        (
-            data(CHECK, claims.MIME_TYPE, lambda old, ends=ends: old | ends),
-            "truthful.half: its value lies outside",
-        )
-        for ends in ({"interval": [0.51, 0.6]}, {"interval": [None, 0.49]})
-    ),
+    (cell(CHECK, "source", "3"), "half: stored in a cell that does not check it"),
+    (cell(CHECK, *VERDICT, "interval", [0.51, 0.6]), "half: its value lies outside"),
+    (cell(CHECK, *VERDICT, "interval", [None, 0.49]), "half: its value lies outside"),
 ]
 STATES = [
     (note("notebooks", "truthful/77_ghost", GHOST), "knows truthful/77_ghost, which"),
@@ -319,33 +284,20 @@ def test_a_check_on_a_typed_number_of_the_cell_above(root, bound):
     assert NOTHING in complaints(root)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        *(
-            (path, True)
-            for path in (
-                *("file:///home/a/b", "file://localhost/home/a", "file:/home/a"),
-                *("at:/home/a", "C:/Users/a", "C:\\Users\\a", "c:\\\\Users\\\\a"),
-                *("(/scratch/x)", "/srv/x", "/data/x", "/home/.cache/x", "'/tmp/a'"),
-            )
-        ),
-        *(
-            (path, False)
-            for path in ("https://a.org/home/x", "notebooks/data/x", "../x", "~/tmp/x")
-        ),
-    ],
-)
-def test_paths_of_a_machine(text, found):
-    assert bool(guards.machine_paths(text)) == found
+def test_paths_of_a_machine():
+    paths = [
+        *("file:///home/a/b", "file://localhost/home/a", "file:/home/a"),
+        *("at:/home/a", "C:/Users/a", "C:\\Users\\a", "c:\\\\Users\\\\a"),
+        *("(/scratch/x)", "/srv/x", "/data/x", "/home/.cache/x", "'/tmp/a'"),
+    ]
+    others = ["https://a.org/home/x", "notebooks/data/x", "../x", "~/tmp/x"]
+    assert [p for p in paths + others if guards.machine_paths(p)] == paths
 
 
 # -- guards of code ------------------------------------------------------------
 
-STREAM, UNKNOWN, SEED = (
-    *("use dplib.rng.stream", "not among what"),
-    "a seed that is no parameter",
-)
+STREAM, UNKNOWN = "use dplib.rng.stream", "not among what"
+SEED = "a seed that is no parameter"
 NOTHING = "decides on what is typed or printed"
 HIDDEN, OURS = "what begins with _", "book: only its checks"
 
@@ -354,13 +306,10 @@ CHANCE = [
     ("np.random.default_rng()", "default_rng"),
     ("import random", UNKNOWN),
     ("from numpy.random import normal", STREAM),
-    ("from numpy import random as r", STREAM),
     ("from numpy import linalg, random", STREAM),
     ("import numpy.random as r", STREAM),
     ("from scipy.stats import *", "and names"),
-    ("r = np.random\nr.seed()", "random, handed on"),
     ('getattr(np, "ran" + "dom")', "getattr"),
-    ("vars(np)['ran' + 'dom']", "vars"),
     ("hash('x')", "hash"),
     ("from dplib.rng import stream as s", STREAM),
     ("rng.stream(int('3'))", SEED),
@@ -371,32 +320,23 @@ CHANCE = [
     ("stats.monte_carlo_test(x, norm.rvs, f)", "rvs, handed on"),
     ("qmc.Sobol(2)", "Sobol draws"),
     ("stats.bootstrap((x,), np.mean, rng=3)", "bootstrap draws"),
-    ("stats.permutation_test((x, y), f)", "permutation_test draws"),
-    ("optimize.differential_evolution(f, b)", "differential_evolution draws"),
     ("optimize.dual_annealing(f, b, seed=1)", "dual_annealing draws"),
     ("from scipy.optimize import basinhopping as find", "another name"),
-    *(
-        (f"import {name}", UNKNOWN)
-        for name in ("time", "datetime", "uuid", "os.path", "sys", "importlib.util")
-    ),
-    *(
-        (f"from {name} import x", UNKNOWN)
-        for name in ("subprocess", "socket", "urllib.request", "requests", ".")
-    ),
+    ("import time", UNKNOWN),
+    ("import importlib.util", UNKNOWN),
+    ("from urllib.request import x", UNKNOWN),
+    ("from . import x", UNKNOWN),
     ("np.datetime64('now')", "datetime64"),
     ("open('x', 'w')", "only reads"),
     ("Path('x').open(mode='a')", "only reads"),
     ("Path('x').write_text('')", "write_text"),
-    ("fig.savefig('x')", "savefig"),
     # A verdict that is written by hand.
     ("import IPython", UNKNOWN),
     ("from dplib.book import verdicts", "use dplib.rng.stream, dplib.book.claims"),
     ("from dplib.book import claims as c", "another name"),
     ("display({claims.MIME_TYPE: {}}, raw=True)", "display: not in a notebook"),
-    ("get_ipython()", "get_ipython: not in a notebook"),
     ("setattr(claims, 'printed', f)", "setattr: not in a notebook"),
     # Seeded randomness.
-    ("random.random(size=3)", ""),
     ("norm.rvs(size=3, random_state=random)", ""),
     ("stats.bootstrap((x,), np.mean, rng=random)", ""),
     ("random.multivariate_normal(mean, cov)", ""),
@@ -409,11 +349,9 @@ UNFAILING = [
     ("v = claims.printed('a.b')[0]\nbook.check_value('a.b', float(v))", NOTHING),
     ("book.check_value('a.b', 0.5)", NOTHING),
     ("book.check_value('a.b', value, choices={'b = 1': 54.0})", NOTHING),
-    ("book.check_holds('a.b', margin=1.0)", NOTHING),
     ("m = 3 - 1\nbook.check_holds('a.b', margin=m)", NOTHING),
     ("book.check_holds('a.b', margin={'x': found, 'y': -1})", NOTHING),
     ("book.check_holds('a.b', margin=m, trivial=0.1)", NOTHING),
-    ("book.check_equal('a.b', gap=0, within=1e-9)", NOTHING),
     ("book.check_equal('a.b', gap=np.abs(1 - 1.0).max(), within=1e-9)", NOTHING),
     ("book.check_order('a.b', {'x': 1, 'y': 2})", NOTHING),
     ("book.check_readings('a.b', {'10 %': 1.0, '1 %': one})", NOTHING),
@@ -452,7 +390,6 @@ UNFAILING = [
     ("v, w = 0.5, f(x)\nbook.check_value('a.b', w)", ""),
     ("m = 1\ndef f(m):\n    book.check_holds('a.b', margin=m)", ""),
     ("book.check_holds('a.b', margin=1 - max(abs(x)))", ""),
-    ("half = 2 / 2", ""),
     ("book.table()", ""),
 ]
 
@@ -478,10 +415,6 @@ def moved(svg):
     return re.sub(r"M (\S+)", lambda m: f"M {float(m.group(1)) + 0.2:.2f}", svg)
 
 
-def other_digit(said):
-    return re.sub(r"\d$", lambda m: str((int(m.group()) + 5) % 10), said)
-
-
 def changed(old, new):
     return lambda said: said.replace(old, new, 1)
 
@@ -500,7 +433,6 @@ DAMAGED = {
         DRAWING: (data(FIGURE, SVG, moved), False),
         CHECKED: (data(CHECK, "text/html", changed("0.5", "0.7")), True),
     },
-    "three": {DRAWN: (cell(DRAWS, "outputs", 0, "text", other_digit), True)},
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -114,71 +113,35 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Callable[[Kernel], None]:
 # -- a tiny book, refreshed for real (one kernel start is about two seconds) ---
 
 
-@pytest.fixture(scope="module")
-def refreshed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Refresh twice; return the files that it left."""
-    root = tmp_path_factory.mktemp("book")
-    tiny_book.write(root, SOURCE)
+def test_twice_the_same_in_its_folder_and_environment(root, monkeypatch) -> None:
     # What the kernel must not take over from whoever starts it.
     ours = {"PYTHONHASHSEED": "17", "OMP_NUM_THREADS": "2"}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in ours.items():
-            patch.setenv(name, value)
-        patch.delenv("NUMBA_NUM_THREADS", raising=False)
-        before = files(root)
-        assert notebooks.refresh(root) == [IPYNB, STATUS]
-        after = files(root)
-        # ... and nothing else: no part of a file, no checkpoint, no other form.
-        assert after.keys() - before.keys() == {IPYNB, STATUS}
-        assert before.items() <= after.items()
-        assert notebooks.refresh(root) == []
-        assert files(root) == after
-        assert ours.items() <= dict(os.environ).items()
-        assert "NUMBA_NUM_THREADS" not in os.environ
-    return after
-
-
-def test_the_status_has_key_time_and_versions(refreshed, root) -> None:
-    status = json.loads(refreshed[STATUS])
-    (entry,) = status["notebooks"].values()
+    for name, value in ours.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    before = files(root)
+    assert notebooks.refresh(root) == [IPYNB, STATUS]
+    after = files(root)
+    # ... and nothing else: no part of a file, no checkpoint, no other form.
+    assert after.keys() - before.keys() == {IPYNB, STATUS}
+    assert before.items() <= after.items()
+    assert notebooks.refresh(root) == []
+    assert files(root) == after
+    assert ours.items() <= dict(os.environ).items()
+    assert "NUMBA_NUM_THREADS" not in os.environ
+    (entry,) = json.loads(after[STATUS])["notebooks"].values()
     assert entry["key"] == key_of(root)
-    assert 0.1 < entry["cpu_seconds"] < 60.0
-    assert list(status["versions"]) == ["python", *notebooks.VERSIONED]
-    assert re.fullmatch(
-        r"[0-9-]{10} \w+ \w+, \d+ cores", "{date} {machine}".format(**status)
-    )
-
-
-def test_the_notebook_ran_once_in_order_and_says_nothing_of_when(refreshed) -> None:
-    text = refreshed[IPYNB].decode()
-    notebook = nbformat.reads(text, as_version=4)
-    nbformat.validate(notebook)
-    code = [c for c in notebook.cells if c.cell_type == "code"]
-    assert [c.execution_count for c in code] == [1, 2, 3, 4]
-    assert [c.id for c in notebook.cells] == [f"c{i:03d}" for i in range(6)]
-    assert code[0].metadata == {"tags": ["parameters"]}
-    assert set(notebook.metadata) == {"dplib", "kernelspec", "jupytext"}
-    assert not [
-        word for word in ("iopub", "language_info", 'version":') if word in text
-    ]
-    assert text.endswith("}\n")
-
-
-def test_the_kernel_ran_in_its_folder_and_environment(refreshed) -> None:
-    notebook = nbformat.reads(refreshed[IPYNB].decode(), as_version=4)
+    notebook = nbformat.reads(after[IPYNB].decode(), as_version=4)
     code = [c for c in notebook.cells if c.cell_type == "code"]
     streams = {o.name: o.text for o in code[1].outputs}
     assert streams == {"stdout": "1 0\n", "stderr": "words to the other stream\n"}
     verdict, result = (output["data"] for output in code[2].outputs)
     assert verdict[claims.MIME_TYPE]["verdict"] == "reproduced"
-    expected = subprocess.run(
-        [sys.executable, "-c", "print((hash('text'), 'truthful'))"],
-        env={"PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
-        check=True,
+    code_there = "print((hash('text'), 'truthful'))"
+    hashed = subprocess.check_output(
+        [sys.executable, "-c", code_there], env={"PYTHONHASHSEED": "0"}, text=True
     )
-    assert result["text/plain"] == expected.stdout.strip()
+    assert result["text/plain"] == hashed.strip()
 
 
 def test_a_failing_cell_writes_nothing_and_is_named(root) -> None:
@@ -192,11 +155,10 @@ def test_a_failing_cell_writes_nothing_and_is_named(root) -> None:
     assert message.startswith(
         f"{NAME}: a cell failed; neither file of the pair was written.\n"
     )
-    for word, said in (
-        *(("1 / (3 - 3)", True), ("ZeroDivisionError", True)),
-        *(("all is well", False), ("\x1b", False)),
-    ):
-        assert (word in message) == said
+    assert "1 / (3 - 3)" in message
+    assert "ZeroDivisionError" in message
+    assert "all is well" not in message
+    assert "\x1b" not in message
     assert files(root) == before
 
 
@@ -233,9 +195,7 @@ def test_find_by_name_or_path(root, name) -> None:
     assert notebooks.find(root, [name]) == [root / MD]
 
 
-@pytest.mark.parametrize(
-    "name", ["truthful/02_none", "01_tiny", "rewards/01_tiny", "truthful/index", ""]
-)
+@pytest.mark.parametrize("name", ["truthful/02_none", "truthful/index", ""])
 def test_find_refuses_what_is_no_notebook(root, name) -> None:
     (root / "notebooks" / "truthful" / "index.md").write_text("# A page, no notebook\n")
     with pytest.raises(NotebookError, match=f"There is no notebook '{name}' \\(looked"):
@@ -246,13 +206,10 @@ def test_find_refuses_what_is_no_notebook(root, name) -> None:
     ("text", "words"),
     [
         ("# A page\n", "is not a notebook"),
-        ("", "is not a notebook"),
         ("\n" + SOURCE, "is not a notebook"),
         # Other front matter is no jupytext header; it used to be taken for one.
         ("---\ntitle: A\n---\n\n```{code-cell} ipython3\n1\n```\n", "not a notebook"),
-        ("---\ntitle: A page\n---\n\njupytext: is mentioned\n", "is not a notebook"),
         ("---\njupytext: {}\n---\n\udcff\n", "cannot be read"),
-        ("---\njupytext: [\n---\n", "cannot be read"),
         ("---\njupytext: 3\n---\n", "cannot be read"),
         ("---\njupytext: {}\n---\n```{code-cell}\n:tags: [\n\n1\n```\n", "cannot be"),
         ("---\njupytext: {}\nmyst: {a: b}\n---\n", "the header has 'myst', which"),
@@ -261,12 +218,11 @@ def test_find_refuses_what_is_no_notebook(root, name) -> None:
 )
 def test_what_cannot_be_a_source_is_one_sentence(root, capsys, text, words) -> None:
     (root / MD).write_bytes(text.encode("utf-8", "surrogateescape"))
-    for command in ("refresh", "changed"):
-        assert notebooks.main([command]) == 1
-        said = capsys.readouterr().err
-        assert said.startswith("01_tiny.md")
-        assert words in said
-        assert said.count("\n") == 1
+    assert notebooks.main(["refresh"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("01_tiny.md")
+    assert words in said
+    assert said.count("\n") == 1
 
 
 def test_source_text_is_idempotent_and_drops_the_version(root) -> None:
@@ -282,7 +238,6 @@ def test_what_differs_between_runs_is_not_written(root) -> None:
     for run in (1, 2):
         notebook = notebooks.read_source(root / MD)
         notebook.metadata["language_info"] = {"version": f"3.{run}"}
-        notebook.metadata["widgets"] = {"state": run}
         for number, item in enumerate(notebook.cells):
             item.id = f"random{run}{number}"
         item = notebook.cells[1]
@@ -328,7 +283,7 @@ class TestStatus:
         notebooks.refresh(root)
         old = self.status(root)
         self.change(root, date="2000-01-01", versions={"python": "2.7"}, machine="?")
-        assert notebooks.refresh(root, status=True) == [STATUS]
+        assert notebooks.main(["refresh", "--status"]) == 0
         assert self.status(root) == old
 
     def test_notebooks_that_are_gone_are_forgotten_others_kept(self, root) -> None:
@@ -377,7 +332,7 @@ def test_an_edit_of_the_ipynb_alone_is_not_overwritten(root, elsewhere) -> None:
     assert "jupytext --to md:myst" in str(caught.value)
     assert f"make refresh NB={NAME} DISCARD=1" in str(caught.value)
     assert files(root) == before
-    notebooks.refresh(root, discard=True)
+    assert notebooks.main(["refresh", "--discard"]) == 0
     assert "n = 2" in (root / IPYNB).read_text()
 
 
@@ -470,23 +425,15 @@ def test_a_broken_ipynb_is_refreshed(root, known, text) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "words"),
-    [
-        ("book/claims/truthful.yml", "claims: [", r"truthful\.yml"),
-        (STATUS, "{", r"book/status\.json is broken"),
-        (STATUS, "3", r"book/status\.json is broken"),
-    ],
+    ("path", "text"), [("book/claims/truthful.yml", "claims: ["), (STATUS, "3")]
 )
-def test_a_broken_ledger_or_status_writes_nothing(
-    root, kernel, capsys, path, text, words
-) -> None:
+def test_a_broken_ledger_or_status_writes_nothing(root, kernel, path, text) -> None:
     kernel(lambda _: pytest.fail("it must not run"))
     (root / path).write_text(text)
     before = files(root)
-    with pytest.raises((NotebookError, ledger.LedgerError), match=words):
+    with pytest.raises((NotebookError, ledger.LedgerError), match=Path(path).name):
         notebooks.refresh(root)
     assert notebooks.main(["current"]) == 1
-    assert capsys.readouterr().err
     assert files(root) == before
 
 
@@ -499,8 +446,9 @@ def browser(value: Any) -> Any:
         return {name: browser(item) for name, item in value.items()}
     if isinstance(value, list):
         return [browser(item) for item in value]
-    whole = isinstance(value, float) and value.is_integer()
-    return int(value) if whole else value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
 
 
 @pytest.fixture(params=[".md", ".ipynb"])
@@ -582,16 +530,11 @@ def key_of(root: Path) -> str:
     ("path", "old", "new", "changes"),
     [
         (MD, "n = 2", "n = 3", True),
-        (MD, "# how many", "# how many, from 1 on", True),
         (MD, "# Tiny", "# Small", False),
         ("book/claims/truthful.yml", "one half", "a half", True),
-        ("book/claims/truthful.yml", '"0.50"', '"0.500"', True),
         ("book/claims/truthful.yml", "{n: 2}", "{n: 2, m: 1}", True),
         ("book/claims/truthful.yml", "says: something", "says: anything", False),
-        ("book/claims/truthful.yml", "A tiny paper", "A small paper", False),
         ("dplib/book/claims.py", "return 1", "return 2", True),
-        ("dplib/book/claims.py", "    return 1", "    # one\n    return 1", False),
-        ("dplib/__init__.py", "A library", "The library", False),
         ("dplib/far.py", "1", "2", False),
         ("notebooks/truthful/results/a.csv", "", "x\n1\n", True),
         # A team of one's own beside the notebooks used to make them all stale.
@@ -627,13 +570,9 @@ def test_a_cell_that_is_not_python_is_named(root) -> None:
 
 @pytest.mark.usefixtures("kernel")
 class TestCommands:
-    @pytest.fixture(autouse=True)
-    def _capture(self, capsys) -> None:
-        self.capsys = capsys
-
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        self.capsys.readouterr()
-        return notebooks.main(arguments), *self.capsys.readouterr()
+    @pytest.fixture
+    def run(self, capsys) -> Callable[..., tuple[int, str, str]]:
+        return lambda *arguments: (notebooks.main(arguments), *capsys.readouterr())
 
     def compare(self, root: Path, **counts: int) -> None:
         """Note so many cells as executed and compared."""
@@ -642,14 +581,14 @@ class TestCommands:
         (root / ".cache" / "compared.json").write_text(json.dumps(noted))
 
     @pytest.mark.parametrize("counts", [{}, {"_01_tiny": 3}])
-    def test_what_was_not_compared_is_not_verified(self, root, counts) -> None:
+    def test_what_was_not_compared_is_not_verified(self, root, run, counts) -> None:
         # A conftest.py or --nbval-lax could hide a notebook, or what it shows.
-        self.run("refresh")
+        run("refresh")
         self.compare(root, **counts)
-        status, _, said = self.run("verified")
+        status, _, said = run("verified")
         assert status == 1
         assert said.startswith(f"{NAME} is not verified: of its 4 code cells, ")
-        assert self.run("changed")[1] == f"{IPYNB}\n"
+        assert run("changed")[1] == f"{IPYNB}\n"
 
     @pytest.mark.parametrize(
         ("path", "old", "new"),
@@ -659,53 +598,38 @@ class TestCommands:
             ("book/claims/truthful.yml", "one half", "a half"),
         ],
     )
-    def test_changed_until_verified(self, root, path, old, new) -> None:
+    def test_changed_until_verified(self, root, run, path, old, new) -> None:
         other = "notebooks/truthful/02_other"
         (root / f"{other}.md").write_text(cell("1"))
-        assert self.run("refresh")[0] == 0
-        assert self.run("changed")[1].split() == [IPYNB, f"{other}.ipynb"]
+        assert run("refresh")[0] == 0
+        assert run("changed")[1].split() == [IPYNB, f"{other}.ipynb"]
         self.compare(root, _01_tiny=4, _02_other=1)
-        assert self.run("verified", NAME)[0] == 0
-        assert self.run("changed")[1].split() == [f"{other}.ipynb"]
-        assert self.run("verified") == (0, "", "")
-        assert self.run("changed")[1].split() == []
+        assert run("verified", NAME)[0] == 0
+        assert run("changed")[1].split() == [f"{other}.ipynb"]
+        assert run("verified") == (0, "", "")
+        assert run("changed")[1].split() == []
         edit(root / path, old, new)
-        assert self.run("changed")[1].split() == [IPYNB]
+        assert run("changed")[1].split() == [IPYNB]
 
-    def test_a_page_of_other_code_is_not_current(self, keyed) -> None:
+    def test_a_page_of_other_code_is_not_current(self, keyed, run) -> None:
         # `make book` used to build it, with what the old code had found.
-        assert self.run("refresh")[0] == 0
+        assert run("refresh")[0] == 0
         library = keyed / "dplib" / "book" / "claims.py"
-        edit(library, "def open", '"""Say more."""\n\n\ndef open')
-        assert self.run("current") == (0, "", "")
+        assert run("current") == (0, "", "")
         edit(library, "return 1", "return 2")
-        status, _, said = self.run("current")
+        status, _, said = run("current")
         assert status == 1
         assert said.endswith(f"make refresh NB='{NAME}'\n")
         assert said.count("\n") == 1
 
-    def test_refresh_tells_what_changed(self, root) -> None:
-        status, said, _ = self.run("refresh", NAME)
-        assert status == 0
-        assert f"refresh {NAME}: 1.3 CPU seconds" in said
-        assert said.endswith(f"changed: {IPYNB}, {STATUS}\n")
-        assert self.run("refresh", "--status")[1].endswith("changed: nothing\n")
-        edit(root / IPYNB, "n = 2", "n = 3")
-        assert self.run("refresh")[0] == 1
-        assert self.run("refresh", "--discard")[1].endswith(f"changed: {IPYNB}\n")
-
-    def test_what_cannot_be_read_or_written_is_one_sentence(self, root) -> None:
+    def test_what_cannot_be_read_or_written_is_one_sentence(self, root, run) -> None:
         before = files(root)
-        (status, _, said) = self.run("verified", "truthful/09_none")
-        assert (status, files(root)) == (1, before)
-        assert said.startswith("There is no notebook 'truthful/09_none'")
+        assert run("verified", "truthful/09_none")[0] == 1
+        assert files(root) == before
         (root / ".cache").write_text("a file where a folder must be")
-        assert self.run("verified")[2].count("\n") == 1
+        assert run("verified")[2].count("\n") == 1
         (root / ".cache").unlink()
         self.compare(root)
         (root / ".cache" / "verified.json").write_text("{")
-        for command in ("changed", "verified"):
-            assert self.run(command) == (
-                *(1, ""),
-                ".cache/verified.json is broken: restore it or delete it.\n",
-            )
+        broken = ".cache/verified.json is broken: restore it or delete it.\n"
+        assert run("changed") == run("verified") == (1, "", broken)

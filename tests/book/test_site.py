@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 PHONE = 390
 DESK = 1300
+LABELS = ("aria-label", "aria-labelledby")
 
 pytestmark = pytest.mark.site
 
@@ -180,11 +181,7 @@ def test_every_picture_has_a_text() -> None:
         for path in pages()
         for tag, facts in parsed(path).tags
         if (tag == "img" and not facts.get("alt", "").strip())
-        or (
-            facts.get("role") == "img"
-            and not facts.get("aria-label")
-            and not facts.get("aria-labelledby")
-        )
+        or (facts.get("role") == "img" and not any(map(facts.get, LABELS)))
     ]
     assert not mute, "\n".join(mute)
 
@@ -213,9 +210,11 @@ def test_what_notebooks_read_can_be_downloaded() -> None:
         assert {Path(link).name for link in links} == wanted, name
 
 
-def test_every_internal_link_resolves() -> None:
+def test_every_internal_link_resolves_and_claims_have_one_place() -> None:
     broken = []
     for path in pages():
+        ids = [name for name in parsed(path).ids if name.startswith("claim-")]
+        assert len(set(ids)) == len(ids), path
         for tag, facts in parsed(path).tags:
             address = facts.get("href", "")
             if tag != "a" or not address or urlsplit(address).scheme or "//" in address:
@@ -231,12 +230,6 @@ def test_every_internal_link_resolves() -> None:
             ):
                 broken.append(f"{name_of(path)}: {address}")
     assert not broken, "\n".join(broken)
-
-
-def test_no_page_uses_an_id_of_a_claim_twice() -> None:
-    for path in pages():
-        ids = [name for name in parsed(path).ids if name.startswith("claim-")]
-        assert len(set(ids)) == len(ids), path
 
 
 def test_the_scoreboard_shows_every_claim() -> None:
@@ -362,9 +355,8 @@ def test_nothing_is_folded_on_paper(browser: Browser) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("words", ["Laplace", "saddle point"])
-def test_search_finds(browser: Browser, words: str) -> None:
-    address = f"{(SITE / 'search.html').as_uri()}?q={words.replace(' ', '+')}"
+def test_search_finds(browser: Browser) -> None:
+    address = f"{(SITE / 'search.html').as_uri()}?q=saddle+point"
     assert browser.open(address) == []
     assert browser.wait("document.querySelectorAll('#search-results li a').length > 0")
     done = "/found|matching/.test(document.querySelector('#search-results').innerText)"
@@ -385,33 +377,28 @@ def test_the_filter_of_the_scoreboard(browser: Browser) -> None:
         if claim.level == "headline" and claim.kind != "ours" and not claim.same_as
     ]
     assert browser.evaluate(shown) == len(headlines)
-    browser.evaluate("document.querySelector('.claim-filter button').click()")
+    click = "document.querySelector('.claim-filter button').click()"
+    browser.evaluate(click)
     pressed = browser.evaluate(
         "document.querySelector('.claim-filter [aria-pressed=true]').innerText"
     )
     verdict = pressed.split(maxsplit=1)[1]
     expected = sum(claim.verdict == verdict for claim in claims())
     assert browser.evaluate(shown) == expected
-    browser.evaluate("document.querySelector('.claim-filter button').click()")
+    browser.evaluate(click)
     browser.evaluate(
         "(() => { const f = document.querySelector('.claim-filter input');"
         "f.value = 'no such words'; f.dispatchEvent(new Event('input')); })()"
     )
     assert browser.evaluate(shown) == 0
-    assert "0 of" in browser.evaluate(
-        "document.querySelector('.claim-filter-count').innerText"
-    )
 
 
 @pytest.mark.browser
 def test_a_verdict_leads_to_the_cell_that_computes_it(browser: Browser) -> None:
     browser.resize(DESK)
     browser.open((SITE / "book" / "claims.html").as_uri())
-    links = "document.querySelectorAll('.claim-list a[href*=\"#claim-\"]')"
-    address = browser.evaluate(f"{links}[0]?.href")
-    if address is None:
-        pytest.skip("every claim is open")
-    browser.open(address)
+    link = "document.querySelector('.claim-list a[href*=\"#claim-\"]')"
+    browser.open(browser.evaluate(f"{link}.href"))
     seen = (
         "((box) => box.top >= 0 && box.top < innerHeight)"
         "(document.querySelector(':target').getBoundingClientRect())"

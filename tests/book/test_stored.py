@@ -118,22 +118,11 @@ def test_a_result_is_made_and_read_back(book):
     assert got.about["provenance"]["versions"]["numpy"] == np.__version__
     assert book.status() == ""
     assert not book.kept()
+    with pytest.raises(StoredError, match="no column 'x'; there are variant, run"):
+        got.column("x")
+    with pytest.raises(StoredError, match="no row with"):
+        got.column("value", variant="even")
     assert sorted(book.code.parent.iterdir()) == [book.table, book.sidecar, book.code]
-
-
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        (lambda got: got.column("x"), "no column 'x'; there are variant, run"),
-        (lambda got: got.column("value", variant="even"), "no row with"),
-        (lambda _: stored.load("tiny/no"), r"no notebooks/tiny/results/no\.csv"),
-    ],
-)
-def test_asking_for_what_is_not_there_says_what_is(book, monkeypatch, ask, words):
-    monkeypatch.chdir(book.root)
-    got = book.make()
-    with pytest.raises(StoredError, match=words):
-        ask(got)
 
 
 def test_numbers_may_name_tasks_as_texts(book):
@@ -148,26 +137,23 @@ def test_numbers_may_name_tasks_as_texts(book):
 # -- what is damaged is refused ---------------------------------------------
 
 
+TABLE, SIDECAR = "is not the table that run.json describes", "run.json is damaged"
+
+
 @pytest.mark.parametrize(
-    ("path", "change", "words"),
+    ("suffix", "change", "words"),
     [
-        *(
-            ("table", change, r"is not the table that run\.json describes")
-            for change in (
-                lambda _: b"",
-                lambda body: body[:-1],
-                lambda body: body[:-3] + bytes([body[-3] ^ 1]) + body[-2:],
-            )
-        ),
-        *(
-            ("sidecar", lambda _, text=text: text, r"run\.json is damaged")
-            for text in (b"", b"[]", b'{"sha256": 3}')
-        ),
+        (".csv", lambda _: b"", TABLE),
+        (".csv", lambda body: body[:-1], TABLE),
+        (".csv", lambda body: body[:-3] + bytes([body[-3] ^ 1]) + body[-2:], TABLE),
+        (".json", lambda _: b"", SIDECAR),
+        (".json", lambda _: b"[]", SIDECAR),
+        (".json", lambda _: b'{"sha256": 3}', SIDECAR),
     ],
 )
-def test_a_damaged_file_is_refused_in_one_sentence(book, path, change, words):
+def test_a_damaged_file_is_refused_in_one_sentence(book, suffix, change, words):
     book.make()
-    path = getattr(book, path)
+    path = book.code.with_suffix(suffix)
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(StoredError, match=words):
         stored.load("tiny/run", root=book.root)
@@ -231,8 +217,12 @@ def test_what_is_damaged_or_half_written_does_not_count(book):
     assert float(got.rows[0][-1]) == book.define().rows(("plain", 0))[0][-1]
 
 
-def test_what_other_code_left_is_not_used(book):
+def test_what_other_code_left_is_kept_and_not_used(book):
+    book.make()
     book.interrupt()
+    book.recertify(points=2)
+    assert len(book.kept()) == 2
+    book.log.unlink()
     book.write(COUNTING.replace('"seed": 1', '"seed": 3'))
     book.make()
     assert len(book.log.read_text().splitlines()) == 8
@@ -243,8 +233,8 @@ def test_what_other_code_left_is_not_used(book):
 def test_killed_and_started_again_ends_with_the_same_table(book, workers):
     book.make()
     want = book.table.read_bytes()
-    book.table.unlink()
     book.sidecar.unlink()
+    book.table.unlink()
     slow = "    import time\n\n    time.sleep(0.25)\n    rng = stream"
     book.write(TINY.replace("    rng = stream", slow))
     command = [sys.executable, "-m", "dplib.book.stored", "run", "tiny/run"]
@@ -265,7 +255,6 @@ def test_killed_and_started_again_ends_with_the_same_table(book, workers):
     assert 2 <= len(book.kept()) < 8
     assert not book.table.exists()
     done = subprocess.run(**how, capture_output=True, check=True)
-    assert done.stdout == "tiny/run: written.\n"
     assert done.stderr == ""  # no progress bar where there is no terminal
     assert book.table.read_bytes() == want
 
@@ -295,18 +284,14 @@ def test_changed_code_is_told_and_recertified_if_it_agrees(book):
     before = book.table.read_bytes()
     rule = {"rule": "relative", "tolerance": 0.001}
     book.write(re.sub(r"AGREEMENT = .*", f"AGREEMENT = {rule!r}", CHANGED))
-    assert book.status() == (
-        "tiny/run: the code behind it has changed; run "
-        "'python -m dplib.book.stored recertify tiny/run'."
-    )
-    said = book.recertify(points=3)
-    assert said == "tiny/run: 3 tasks agree; the present code is adopted."
+    assert "run 'python -m dplib.book.stored recertify tiny/run'" in book.status()
+    assert "3 tasks agree; the present code is adopted" in book.recertify(points=3)
     assert book.status() == ""
     assert book.table.read_bytes() == before
     about = stored.load("tiny/run", root=book.root).about
     assert about["recertified"][0]["tasks"] == 3
     assert about["agreement"] == rule  # the one by which they agreed
-    assert book.recertify() == "tiny/run: current; nothing to do."
+    assert "nothing to do" in book.recertify()
 
 
 def test_recertifying_refuses_what_does_not_agree_and_changes_nothing(book):
@@ -316,13 +301,6 @@ def test_recertifying_refuses_what_does_not_agree_and_changes_nothing(book):
     with pytest.raises(StoredError, match="does not agree with the present code"):
         book.recertify(points=2)
     assert (book.table.read_bytes(), book.sidecar.read_bytes()) == files
-
-
-def test_recertifying_leaves_the_tasks_of_an_interrupted_run(book):
-    book.make()
-    book.interrupt()
-    book.recertify(points=2)
-    assert len(book.kept()) == 2
 
 
 @pytest.mark.parametrize(
@@ -447,10 +425,10 @@ def test_a_bad_definition_or_value_is_refused(book, old, new, words):
 def test_the_command_line(book, monkeypatch, capsys):
     monkeypatch.chdir(book.root)
     assert stored.main(["check"]) == 1
-    assert "there is no" in capsys.readouterr().out
     assert stored.main(["run"]) == 0
     assert stored.main(["run"]) == 0
-    assert capsys.readouterr().out == "tiny/run: written.\ntiny/run: current.\n"
+    said = capsys.readouterr().out
+    assert said.endswith("tiny/run: written.\ntiny/run: current.\n")
     assert stored.main(["check", "tiny/run"]) == 0
     book.write(CHANGED)
     assert stored.main(["check"]) == 1
@@ -461,6 +439,4 @@ def test_the_command_line(book, monkeypatch, capsys):
     assert stored.main(["recertify"]) == 1
     assert "does not agree" in capsys.readouterr().err
     assert stored.main(["run", "tiny/none"]) == 1
-    assert capsys.readouterr().err == (
-        "tiny/none: there is no notebooks/tiny/results/none.py.\n"
-    )
+    assert "there is no notebooks/tiny/results/none.py" in capsys.readouterr().err

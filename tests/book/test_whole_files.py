@@ -1,13 +1,12 @@
 """Files that are whole or absent; tables that read back to the last bit."""
 
 import os
-import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from dplib.book import whole_files
 from dplib.book.whole_files import abandoned, table_text, write_atomically
 
 
@@ -36,7 +35,6 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
         "write_atomically(pathlib.Path(sys.argv[1]), 'x' * 10_000)\n"
     )
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 100
     ended = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True)
     assert ended.returncode != 0
     assert path.read_text() == "old"
@@ -49,13 +47,10 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_beside(tmp_path):
         (".a.txt~{host}~{pid}~00000000.part", False),  # this process lives
         (".a.txt~{host}~999999999~00000000.part", True),
         ("thesis.pdf.part", False),
-        ("notes~x.part", False),
         (".movie.part", False),
     ],
 )
 def test_what_the_dead_left_is_told_apart(tmp_path, name, gone):
-    from dplib.book import whole_files
-
-    path = Path(tmp_path / name.format(host=whole_files._HOST, pid=os.getpid()))
-    path.write_text("")
+    path = tmp_path / name.format(host=whole_files._HOST, pid=os.getpid())
+    path.touch()
     assert abandoned(path) is gone
