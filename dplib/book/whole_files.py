@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["abandoned", "table_text", "versions", "write_atomically", "written_aside"]
+__all__ = ["abandoned", "table_text", "versions", "write_atomically"]
 
 _HOST = socket.gethostname().replace("~", "-")
 _DAY = 86_400.0
@@ -61,17 +61,6 @@ def _force(folder: Path) -> None:
     with contextlib.suppress(OSError):
         os.fsync(descriptor)
     os.close(descriptor)
-
-
-def written_aside(name: str) -> bool:
-    """Say whether a file has a name that only `write_atomically` gives.
-
-    Examples
-    --------
-    >>> written_aside(".a.txt~host~17~0a1b2c3d.part"), written_aside("thesis.part")
-    (True, False)
-    """
-    return _ASIDE.fullmatch(name) is not None
 
 
 def abandoned(path: Path) -> bool:
