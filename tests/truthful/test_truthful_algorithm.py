@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from teams import PROBLEM, STARS, TABLE_I
+from small_teams import PROBLEM, STARS, TABLE_I
 
 from dplib.rng import stream
 from dplib.truthful import kernel

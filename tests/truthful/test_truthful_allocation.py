@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, flat, line
+from small_teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, flat, line
 
 from dplib.rng import stream
 from dplib.truthful import allocation

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from teams import PROBLEM, STARS, flat, random_problem
+from small_teams import PROBLEM, STARS, flat, random_problem
 
 from dplib.truthful.constants import (
     constraint_lipschitz,

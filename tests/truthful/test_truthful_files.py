@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from teams import PROBLEM, STARS, TABLE_I
+from small_teams import PROBLEM, STARS, TABLE_I
 
 from dplib.reader_files import ReaderFileError
 from dplib.truthful.files import read_team

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
-from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, star, tied
+from small_teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, star, tied
 
 from dplib.privacy.adjacency import Adjacency
 from dplib.rng import stream

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from teams import PROBLEM, line
+from small_teams import PROBLEM, line
 
 from dplib.truthful.lie_search import (
     best_constant_lie,

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from teams import PROBLEM, in_units, line
+from small_teams import PROBLEM, in_units, line
 
 from dplib.rng import stream
 from dplib.truthful import lies

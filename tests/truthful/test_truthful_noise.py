@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, flat, line
+from small_teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, flat, line
 
 from dplib.book import claims
 from dplib.privacy.adjacency import Adjacency

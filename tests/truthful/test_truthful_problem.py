@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from teams import PROBLEM, STARS, TABLE_I, random_problem
+from small_teams import PROBLEM, STARS, TABLE_I, random_problem
 
 from dplib.truthful.problem import (
     Problem,

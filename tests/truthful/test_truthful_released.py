@@ -9,7 +9,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution
 from scipy.special import gammaln, logsumexp, xlogy
 from scipy.stats import beta
-from teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, line, star
+from small_teams import ADJACENCY, CALIBRATED, EPSILON, PROBLEM, alone, line, star
 
 from dplib.privacy.laplace_sum import _two_sided_erlangs
 from dplib.rng import stream

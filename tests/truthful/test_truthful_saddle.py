@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from teams import PROBLEM, in_units, line, random_problem
+from small_teams import PROBLEM, in_units, line, random_problem
 
 from dplib.truthful import saddle
 from dplib.truthful.constants import multiplier_radius
