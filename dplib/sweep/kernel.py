@@ -91,6 +91,8 @@ def execute(
         If there is no room for what it writes.
     """
     os.environ.update(environment())
+    # A kernel that starts while its worker is killed misses its folders.
+    os.environ["PYTHONWARNINGS"] = "ignore::UserWarning:IPython.paths"
     # What matters is raised; by default errors would also go to the terminal.
     for name in ("papermill", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

@@ -130,8 +130,7 @@ def test_a_worker_and_a_kernel_killed_at_a_point_cost_nothing(place, serial):
     time.sleep(1.0)
     kill(until(place.kernels)[-1])
     printed, errors = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "Traceback" not in errors  # a kernel without its worker may say a word
+    assert (process.returncode, errors) == (0, "")
     assert "6 points: 6 done" in printed
     assert place.table("bereft") == serial
     until(lambda: not place.kernels())
