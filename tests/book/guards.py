@@ -349,6 +349,9 @@ def story(source: Path) -> list[str]:
         for code, count in seen.items()
         if count > LARGEST
     ]
+    cells = [c for c in _code(notebook) if "hide-cell" in c.metadata.get("tags", [])]
+    if len(cells) > 1:
+        problems.append(f"{len(cells)} cells with the tag hide-cell, not one")
     if sum(seen.values()) > VISIBLE:
         problems.append(f"{sum(seen.values())} visible lines of code, over {VISIBLE}")
     for cell in visible(notebook):
