@@ -280,7 +280,7 @@ def verdicts(source: Path) -> list[str]:
 
 #: Pages that do not have the form of CONTRIBUTING yet, and are excused from `story`.
 TO_REBUILD = {
-    *(f"truthful/{name}" for name in ("01_problem", "02_noise", "03_privacy")),
+    *(f"truthful/{name}" for name in ("01_problem", "03_privacy")),
     *(f"truthful/{name}" for name in ("04_convergence", "05_incentives")),
     *(f"truthful/{name}" for name in ("06_your_team", "07_batch")),
     *(f"rewards/{name}" for name in ("01_mechanisms", "02_accuracy", "03_design")),
