@@ -280,7 +280,7 @@ def verdicts(source: Path) -> list[str]:
 
 #: Pages that do not have the form of CONTRIBUTING yet, and are excused from `story`.
 TO_REBUILD = {
-    *(f"truthful/{name}" for name in ("01_problem", "02_noise", "03_privacy")),
+    *(f"truthful/{name}" for name in ("01_problem", "03_privacy")),
     *(f"truthful/{name}" for name in ("04_convergence", "05_incentives")),
     *(f"truthful/{name}" for name in ("06_your_team", "07_batch")),
     *(f"rewards/{name}" for name in ("01_mechanisms", "02_accuracy", "03_design")),
@@ -349,6 +349,9 @@ def story(source: Path) -> list[str]:
         for code, count in seen.items()
         if count > LARGEST
     ]
+    cells = [c for c in _code(notebook) if "hide-cell" in c.metadata.get("tags", [])]
+    if len(cells) > 1:
+        problems.append(f"{len(cells)} cells with the tag hide-cell, not one")
     if sum(seen.values()) > VISIBLE:
         problems.append(f"{sum(seen.values())} visible lines of code, over {VISIBLE}")
     for cell in visible(notebook):

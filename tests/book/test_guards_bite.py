@@ -145,6 +145,12 @@ def both(old, new):
     return damage
 
 
+def two_folded(root):
+    """Fold two cells with their outputs."""
+    for word in (DRAWS, SOLUTION):
+        cell(word, "metadata", "tags", ["hide-cell"])(root)
+
+
 def verdict(part, new):
     """Change the JSON of the check."""
     return cell(CHECK, "outputs", 0, "data", claims.MIME_TYPE, part, new)
@@ -235,6 +241,7 @@ CELLS = [
     (cell(FIGURE, "metadata", untagged), "the code of a figure is not folded"),
     (cell(PARAMETERS, "metadata", "tags", ["parameters"]), "parameters are not folded"),
     (cell(IMPORTS, "metadata", untagged), "imports are not folded"),
+    (two_folded, "2 cells with the tag hide-cell, not one"),
     (cell(DRAWS, "source", "n" + "\nn" * 20), "a visible cell of 21 lines, over 20: n"),
     (cell(DRAWS, "source", "n" + "\nn" * 100), "lines of code, over 100"),
     (verdict("finding", "word " * 20), "half: a verdict of 113 characters"),
