@@ -178,6 +178,7 @@ class Checks:
     parameters: Mapping[str, Scalar]
     claims: Mapping[str, Claim]
     done: list[Check] = field(default_factory=list)
+    _labels: Mapping[str, str] = field(default_factory=dict)
 
     # -- the checks --------------------------------------------------------
 
@@ -396,8 +397,29 @@ class Checks:
 
     # -- the end of a notebook ----------------------------------------------
 
+    @contextmanager
+    def one_table(self, head: str, labels: Mapping[str, str]) -> Iterator[None]:
+        """Show the checks made inside as one table of the paper, not as lines.
+
+        ``labels`` are the rows: a claim and its label, in order; ``head`` stands above
+        the labels.
+        """
+        first, self._labels = len(self.done), labels
+        try:
+            yield
+        finally:
+            self._labels = {}
+        made = {item.claim.id: item for item in self.done[first:]}
+        if set(made) != set(labels):
+            raise LedgerError(
+                f"{self.notebook}: one_table has the rows {', '.join(labels)}, but "
+                f"checked were {', '.join(made)}."
+            )
+        rows = {label: made[claim_id] for claim_id, label in labels.items()}
+        verdicts.show(verdicts.one_table(head, rows))
+
     def table(self) -> None:
-        """Show the notebook's claims and verdicts as one table.
+        """Show how many claims got which verdict; the line opens to all of them.
 
         Raises
         ------
@@ -408,7 +430,7 @@ class Checks:
         missing = [name for name in self.claims if name not in checked]
         if missing:
             raise VerdictError(f"{self.notebook}: not checked: {', '.join(missing)}.")
-        verdicts.show(verdicts.table(self.done))
+        verdicts.show(verdicts.closing(self.done))
 
     # -- the frame of every check --------------------------------------------
 
@@ -448,7 +470,11 @@ class Checks:
             facts=given.facts | chance,
         )
         self.done.append(item)
-        verdicts.show(item.bundle())
+        # In a table of the paper a check leaves its JSON alone, the table shows it.
+        shows = (
+            {MIME_TYPE: item.payload()} if claim_id in self._labels else item.bundle()
+        )
+        verdicts.show(shows)
         if not elsewhere and verdict != claim.verdict:
             raise VerdictError(
                 f"{claim_id}: computed verdict '{verdict}', the ledger says "

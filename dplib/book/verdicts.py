@@ -1,22 +1,33 @@
 """One checked claim, as readers and the scoreboard see it.
 
 A `Check` is what `dplib.book.claims` found for one entry of the ledger. It renders
-itself as a line of text, a line of HTML (colour, sign and word, never colour
+itself as a line of text, a line of HTML that opens (colour, sign and word, never colour
 alone), and a small JSON output of type `MIME_TYPE`, from which the scoreboard
-is filled when the book is built.
+is filled when the book is built. `one_table` shows several as one table of the paper,
+`closing` is the last line of a notebook.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dplib.book.ledger import NOT_APPLICABLE, VERDICTS, Claim, Verdict
 
-__all__ = ["MIME_TYPE", "REPEATED", "Check", "look", "markup", "show", "table"]
+__all__ = [
+    "MIME_TYPE",
+    "REPEATED",
+    "Check",
+    "closing",
+    "look",
+    "markup",
+    "one_table",
+    "show",
+]
 
 MIME_TYPE = "application/vnd.dplib.claim+json"
 
@@ -132,19 +143,19 @@ class Check:
         )
 
     def html(self) -> str:
-        """Return the line as HTML: colour, sign and word, never colour alone."""
+        """Return one line as HTML, which opens to what was claimed and how we know."""
         style, claim = look(self.verdict), self.claim
         doubt = " <em>(in the text as we have it)</em>" if claim.text else ""
         return (
-            f'<div class="claim claim-{self.verdict.replace(" ", "-")}" '
+            f'<details class="claim claim-{self.verdict.replace(" ", "-")}" '
             f'id="claim-{claim.id}" '
-            f'style="border-left: 0.35em solid {style.colour}; padding: 0.2em 0.8em;">'
-            f'<strong class="claim-verdict">{style.sign} {self.word}</strong> '
-            f'<span class="claim-where">{markup(claim.where)}</span>'
-            f'<span class="claim-says"> — {markup(claim.says)}{doubt}</span>'
-            f'<br><span class="claim-finding">{markup(self.finding)}</span> '
+            f'style="border-left: 0.35em solid {style.colour}; padding: 0 0.6em;">'
+            f'<summary><strong class="claim-verdict">{style.sign} {self.word}</strong> '
+            f'<span class="claim-finding">{markup(self.finding)}</span>{doubt}'
+            f'</summary><span class="claim-where">{markup(claim.where)}:</span> '
+            f'<span class="claim-says">{markup(claim.says)}</span> '
             f'<small class="claim-evidence">({html.escape(claim.evidence)}; '
-            f"<code>{claim.id}</code>)</small></div>"
+            f"<code>{claim.id}</code>)</small></details>"
         )
 
 
@@ -153,30 +164,65 @@ def show(data: dict[str, Any]) -> None:
     from IPython import get_ipython
     from IPython.display import display
 
-    if get_ipython() is None:
-        print(data["text/plain"])
-    else:
+    if get_ipython() is not None:
         display(data, raw=True)
+    elif "text/plain" in data:
+        print(data["text/plain"])
 
 
-def table(checks: Sequence[Check]) -> dict[str, str]:
-    """Return the table of several checks, as HTML and as plain text."""
-    heads = ("verdict", "where", "claim", "what we found")
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    rows = ""
-    for item in checks:
-        style = look(item.verdict)
-        cells = (item.claim.where, item.claim.says, item.finding)
-        rows += (
-            f'<tr><th scope="row" style="border-left: 0.35em solid {style.colour};">'
-            f"{style.sign} {item.word}</th>"
+def _table(kind: str, heads: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f'<th scope="col">{markup(name)}</th>' for name in heads)
+    return (
+        f'<table class="claim-table {kind}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _cells(*texts: str) -> str:
+    return "".join(f'<td style="text-align: left;">{markup(one)}</td>' for one in texts)
+
+
+def _mark(item: Check) -> tuple[str, str]:
+    """Return the style of a verdict's cell, and what stands in it."""
+    style = look(item.verdict)
+    return f"border-left: 0.35em solid {style.colour};", f"{style.sign} {item.word}"
+
+
+def one_table(head: str, rows: Mapping[str, Check]) -> dict[str, str]:
+    """Return a table of the paper: one row a label, with printed, ours and verdict."""
+    lines = []
+    for label, item in rows.items():
+        claim, (style, word) = item.claim, _mark(item)
+        printed = f"{', '.join(claim.printed)} {claim.unit}".strip()
+        ours = item.finding.removeprefix("ours ").replace(f", printed {printed}", "")
+        lines.append(
+            f'<tr id="claim-{claim.id}"><th scope="row">{markup(label)}</th>'
+            f'{_cells(printed, ours)}<td style="text-align: left; {style}">{word}</td>'
+            "</tr>"
         )
-        rows += "".join(
-            f'<td style="text-align: left;">{markup(cell)}</td>' for cell in cells
-        )
-        rows += "</tr>"
     return {
-        "text/html": f'<table class="claim-table"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table>",
-        "text/plain": "\n".join(item.text() for item in checks),
+        "text/html": _table(
+            "claim-one-table", (head, "printed", "ours", "verdict"), lines
+        ),
+        "text/plain": "\n".join(item.text() for item in rows.values()),
+    }
+
+
+def closing(checks: Sequence[Check]) -> dict[str, str]:
+    """Return how many checks gave which verdict, which opens to the table of them."""
+    counts = Counter(item.verdict for item in checks)
+    order = [*VERDICTS, "not applicable"]
+    parts = [f"{counts[v]} {look(v).sign} {v}" for v in order if v in counts]
+    line = f"{len(checks)} {'claim' if len(checks) == 1 else 'claims'}: "
+    line += " · ".join(parts)
+    heads = ("verdict", "where", "claim", "what we found")
+    rows = []
+    for item in checks:
+        style, word = _mark(item)
+        cells = _cells(item.claim.where, item.claim.says, item.finding)
+        rows.append(f'<tr><th scope="row" style="{style}">{word}</th>{cells}</tr>')
+    return {
+        "text/html": f'<details class="claim-close"><summary>{line}</summary>'
+        f"{_table('claim-all', heads, rows)}</details>",
+        "text/plain": "\n".join([line, *(item.text() for item in checks)]),
     }

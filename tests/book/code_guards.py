@@ -147,7 +147,7 @@ _EASY = {
 }
 # What a notebook may ask of the checks.
 _SERVICES = {
-    "book": ("check_", "table"),
+    "book": ("check_", "one_table", "table"),
     "claims": ("open_notebook", "printed"),
 }
 

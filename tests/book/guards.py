@@ -39,10 +39,11 @@ ABSOLUTE = re.compile(
     rf"(?:(?<![\w./~-])|file://(?:localhost)?)/(?:{_FOLDERS})/[\w.]"
     r"|\b[A-Za-z]:(?:\\\\?|/)(?:Users|home|Documents)\b"
 )
-_TAGS = {"parameters", "hide-input", "remove-input"}
+_TAGS = {"parameters", "hide-input", "hide-cell", "remove-input"}
 # All metadata that a cell may have; others change what the page shows of it.
 _METADATA = {
     *("tags", "mystnb.figure.name", "mystnb.figure.caption", "mystnb.image.alt"),
+    "mystnb.code_prompt_show",
 }
 _TYPES = {
     "text/plain",
@@ -275,6 +276,110 @@ def verdicts(source: Path) -> list[str]:
     return problems
 
 
+# -- one story a page ------------------------------------------------------------
+
+#: Pages that do not have the form of CONTRIBUTING yet, and are excused from `story`.
+TO_REBUILD = {
+    *(f"truthful/{name}" for name in ("01_problem", "02_noise", "03_privacy")),
+    *(f"truthful/{name}" for name in ("04_convergence", "05_incentives")),
+    *(f"truthful/{name}" for name in ("06_your_team", "07_batch")),
+    *(f"rewards/{name}" for name in ("01_mechanisms", "02_accuracy", "03_design")),
+    *(f"rewards/{name}" for name in ("04_iterations", "05_cost", "06_waypoints")),
+    *(f"rewards/{name}" for name in ("07_your_rewards", "08_batch", "09_sweep")),
+}
+LARGEST = 20  # lines of a cell that a reader sees
+VISIBLE = 100  # lines of code that a reader sees on a page: about 80
+LINE = 92  # characters of a verdict's word and finding: one line on a desk
+
+_EXERCISE = re.compile(r"^`{3,}\{exercise\}[^\n]*\n:label: (\S+)$", re.M)
+_SOLUTION = re.compile(
+    r"^`{3,}\{solution-start\} (\S+)\n(?::\w+: [^\n]*\n)*?:class: dropdown$", re.M
+)
+_ERRATUM = re.compile(
+    r"^`{3,}\{admonition\} Erratum[^\n]*\n(?!:class: .*\bdropdown\b)", re.M
+)
+
+
+def folded(source: Path) -> list[str]:
+    """A cell that is folded with its outputs holds settings only, and no figure."""
+    problems = []
+    for cell, output in _outputs(stored(source)):
+        data = output.get("data", {})
+        if "hide-cell" not in cell.metadata.get("tags", []):
+            continue
+        found = data.get(claims.MIME_TYPE)
+        if found and not (
+            found["kind"] == "definition" or found["level"] in ("input", "step")
+        ):
+            problems.append(
+                f"{found['id']}: a {found['level']} out of sight (hide-cell)"
+            )
+        if "image/svg+xml" in data:
+            problems.append("a figure out of sight (hide-cell)")
+    return problems
+
+
+def visible(notebook: Any) -> Iterator[Any]:
+    """Yield the code cells whose code a reader sees: not folded, in no solution."""
+    inside = False
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            marks = re.findall(r"^`{3,}\{solution-(start|end)\}", cell.source, re.M)
+            inside = marks[-1] == "start" if marks else inside
+        elif not inside and not set(cell.metadata.get("tags", [])) & _FOLDS:
+            yield cell
+
+
+_FOLDS = {"hide-input", "hide-cell", "remove-input"}
+
+
+def lines(cell: Any) -> int:
+    """Return how many lines of a cell have something on them."""
+    return sum(bool(line.strip()) for line in cell.source.splitlines())
+
+
+def story(source: Path) -> list[str]:
+    """The page is one story: little visible code, verdicts of one line, exercises."""
+    if notebooks.name_of(source) in TO_REBUILD:
+        return []
+    notebook, text = stored(source), source.read_text(encoding="utf-8")
+    seen = {cell.source: lines(cell) for cell in visible(notebook)}
+    problems = [
+        f"a visible cell of {count} lines, over {LARGEST}: {code.splitlines()[0]}"
+        for code, count in seen.items()
+        if count > LARGEST
+    ]
+    cells = [c for c in _code(notebook) if "hide-cell" in c.metadata.get("tags", [])]
+    if len(cells) > 1:
+        problems.append(f"{len(cells)} cells with the tag hide-cell, not one")
+    if sum(seen.values()) > VISIBLE:
+        problems.append(f"{sum(seen.values())} visible lines of code, over {VISIBLE}")
+    for cell in visible(notebook):
+        if "parameters" in cell.metadata.get("tags", []):
+            problems.append("the parameters are not folded")
+        if re.search(r"^(?:import|from) ", cell.source, re.M):
+            problems.append("imports are not folded")
+        if any("image/svg+xml" in out.get("data", {}) for out in cell.outputs):
+            problems.append("the code of a figure is not folded")
+    for _, output in _outputs(notebook):
+        data = output.get("data", {})
+        found = data.get(claims.MIME_TYPE)
+        if found and "text/plain" in data:
+            word = data["text/plain"].split(" | ")[0]
+            if (long := len(f"{word} {found['finding']}")) > LINE:
+                problems.append(f"{found['id']}: a verdict of {long} characters")
+    exercises, solved = set(_EXERCISE.findall(text)), set(_SOLUTION.findall(text))
+    if not exercises:
+        problems.append("no exercise")
+    problems += [f"{one}: no folded solution" for one in sorted(exercises - solved)]
+    for part in re.findall(r"\{solution-start\}.*?\{solution-end\}", text, re.S):
+        if "book.check_" in part:
+            problems.append("a check inside a solution")
+    if _ERRATUM.search(text):
+        problems.append("an erratum that does not fold (:class: warning dropdown)")
+    return problems
+
+
 def width(source: Path) -> list[str]:
     """Lines of code stay under 80 characters: wider is cut on paper and phone."""
     return [
@@ -317,6 +422,8 @@ GUARDS: tuple[Guard, ...] = (
     checks,
     images,
     verdicts,
+    folded,
+    story,
     width,
     contents,
     budget,

@@ -606,8 +606,40 @@ def test_the_table_shows_all_and_misses_none(shown) -> None:
     checks.check_value("truthful.c", 0.5)
     checks.table()
     assert claims.MIME_TYPE not in shown[-1]
-    lines = shown[-1]["text/plain"].splitlines()
+    first, *lines = shown[-1]["text/plain"].splitlines()
+    assert first == "3 claims: 3 ✓ reproduced"
     assert [line.split(" | ")[1][-1] for line in lines] == ["b", "a", "c"]
+
+
+def test_a_table_of_the_paper_shows_its_checks_once(shown) -> None:
+    checks = book(*(make(id=f"truthful.{name}") for name in "abc"))
+    labels = {"truthful.a": "first", "truthful.b": "second"}
+    with checks.one_table("row", labels):
+        checks.check_value("truthful.b", 0.5)
+        checks.check_value("truthful.a", 0.5)
+    one, other, table = shown
+    assert [set(one), set(other)] == [{claims.MIME_TYPE}] * 2  # the scoreboard's
+    assert claims.MIME_TYPE not in table
+    rows = table["text/html"]
+    assert rows.index(">first<") < rows.index(">second<")
+    checks.check_value("truthful.c", 0.5)
+    assert "text/html" in shown[-1]  # a line of its own again
+
+
+@pytest.mark.parametrize("labels", [{"truthful.a": "1", "truthful.b": "2"}, {}])
+def test_a_table_of_the_paper_has_the_checks_of_its_rows(labels) -> None:
+    checks = book(*(make(id=f"truthful.{name}") for name in "ab"))
+    with (
+        pytest.raises(LedgerError, match=r"one_table has the rows .*checked were trut"),
+        checks.one_table("row", labels),
+    ):
+        checks.check_value("truthful.a", 0.5)
+
+
+def test_a_wrong_verdict_in_a_table_raises_as_ever() -> None:
+    checks = book(make())
+    with pytest.raises(VerdictError), checks.one_table("row", {ID: "1"}):
+        checks.check_value(ID, 0.7)
 
 
 # -- opening a notebook's part of the ledger ----------------------------------

@@ -30,7 +30,8 @@ SVG = "image/svg+xml"
 
 # The code cells of the tiny notebook, by a word of each.
 PARAMETERS, DRAWS, FIGURE = "n = 2", "largest draw", "figures.show"
-CHECK, TABLE = "check_value", "book.table"
+CHECK, TABLE, IMPORTS = "check_value", "book.table", "import matplotlib"
+SOLUTION = "1 / (n + n)"
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +125,37 @@ def note(*place):
     return in_json(STATUS, *place)
 
 
+def both(old, new):
+    """Change the words of a page, in both files alike."""
+
+    def damage(root):
+        whole = notebooks.read_source(root / MD)
+        old_text = notebooks.source_text(whole)
+        assert old in old_text
+        (root / MD).write_text(old_text.replace(old, new, 1), encoding="utf-8")
+        changed, stored = notebooks.read_source(root / MD), guards.stored(root / MD)
+        for cell, found in zip(changed.cells, stored.cells, strict=True):
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = (
+                    found.outputs,
+                    found.execution_count,
+                )
+        (root / IPYNB).write_text(notebooks.verified_text(changed), encoding="utf-8")
+
+    return damage
+
+
+def two_folded(root):
+    """Fold two cells with their outputs."""
+    for word in (DRAWS, SOLUTION):
+        cell(word, "metadata", "tags", ["hide-cell"])(root)
+
+
+def verdict(part, new):
+    """Change the JSON of the check."""
+    return cell(CHECK, "outputs", 0, "data", claims.MIME_TYPE, part, new)
+
+
 def entry(**parts):
     return note("notebooks", "truthful/01_tiny", lambda old: old | parts)
 
@@ -140,6 +172,10 @@ def copy(path):
     return damage
 
 
+def untagged(metadata):
+    return {name: part for name, part in metadata.items() if name != "tags"}
+
+
 # -- what each guard says ------------------------------------------------------
 
 DIFFER = "differ in their cells"
@@ -148,6 +184,7 @@ IPYNB_IS = "the .ipynb is not as"
 HIDES = "cell metadata that no page needs"
 MACHINE = "an absolute path: '/home/somebody"
 HOME = "/home/somebody/book"
+ERRATUM = "```{admonition} Erratum: one\n:class: warning\n\nText.\n```\n"
 RESULT = {"output_type": "execute_result", "execution_count": 5}
 VERDICT = ("outputs", 0, "data", claims.MIME_TYPE)
 GHOST = {"key": "0" * 64, "cpu_seconds": 1.0}
@@ -159,7 +196,7 @@ PAIR = [
     (lambda root: (root / MD).unlink(), "truthful/01_tiny does not exist"),
     (text(MD, "size=4", "size=5"), DIFFER),
     (text(IPYNB, "size=4", "size=5"), DIFFER),
-    (text(MD, "[parameters]", "[parameter]"), DIFFER),
+    (text(MD, "[parameters, ", "[parameter, "), DIFFER),
     (text(MD, "Four draws", "Five draws"), DIFFER),
     (text(MD, "\n", "\r\n", -1), REFRESH),
     (text(IPYNB, "\n", "\r\n", -1), REFRESH),
@@ -198,6 +235,20 @@ CELLS = [
     (cell(DRAWS, "metadata", "mystnb", {"remove_code_outputs": True}), HIDES),
     (cell(DRAWS, "metadata", "jupyter", {"outputs_hidden": True}), HIDES),
     (cell(DRAWS, "metadata", "collapsed", True), DIFFER),
+    # One story a page.
+    (cell(CHECK, "metadata", "tags", ["hide-cell"]), "half: a headline out of sight"),
+    (cell(FIGURE, "metadata", "tags", ["hide-cell"]), "a figure out of sight"),
+    (cell(FIGURE, "metadata", untagged), "the code of a figure is not folded"),
+    (cell(PARAMETERS, "metadata", "tags", ["parameters"]), "parameters are not folded"),
+    (cell(IMPORTS, "metadata", untagged), "imports are not folded"),
+    (two_folded, "2 cells with the tag hide-cell, not one"),
+    (cell(DRAWS, "source", "n" + "\nn" * 20), "a visible cell of 21 lines, over 20: n"),
+    (cell(DRAWS, "source", "n" + "\nn" * 100), "lines of code, over 100"),
+    (verdict("finding", "word " * 20), "half: a verdict of 113 characters"),
+    (both("{exercise} Compute", "{note} Compute"), "no exercise"),
+    (both(":class: dropdown", ":hidden:"), "tiny-half: no folded solution"),
+    (both("```{solution-end}\n```", "book.check_ {solution-end}"), "inside a solution"),
+    (both("# A tiny", f"{ERRATUM}\n# A tiny"), "an erratum that does not fold"),
     # Paths of a machine; escaped, a line break would look like a letter before one.
     (cell(DRAWS, "outputs", 0, "text", HOME), MACHINE),
     (cell(DRAWS, "source", f'open("{HOME}")'), MACHINE),
@@ -265,7 +316,7 @@ def test_a_guard_notices(root, damage, words):
 
 
 def test_a_notebook_without_outputs_is_noticed(root):
-    for word in (PARAMETERS, "import matplotlib", DRAWS, FIGURE, CHECK, TABLE):
+    for word in (PARAMETERS, IMPORTS, DRAWS, FIGURE, CHECK, SOLUTION, TABLE):
         cell(word, "outputs", [])(root)
         cell(word, "execution_count", None)(root)
     assert "no stored output" in complaints(root)
@@ -420,7 +471,7 @@ def changed(old, new):
 
 
 # One notebook a row: what is damaged in which code cell, and whether nbval must notice.
-DRAWN, DRAWING, CHECKED, TABLED = 2, 3, 4, 5
+DRAWN, DRAWING, CHECKED, TABLED = 2, 3, 4, 6
 DAMAGED = {
     "one": {
         DRAWN: (cell(DRAWS, "outputs", 0, "text", changed("draw ", "draw 9")), True),
@@ -475,5 +526,5 @@ def test_nbval_notices(nbval_report, name):
         for word, number in re.findall(pattern, nbval_report, re.MULTILINE)
     }
     noticed = {number for number, (_, seen) in DAMAGED[name].items() if seen}
-    wanted = {n: "FAILED" if n in noticed else "PASSED" for n in range(6)}
+    wanted = {n: "FAILED" if n in noticed else "PASSED" for n in range(7)}
     assert found == wanted, nbval_report[-2000:]

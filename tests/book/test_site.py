@@ -20,7 +20,8 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 from devtools import Browser, find_chromium
-from guards import machine_paths
+from guards import TO_REBUILD, machine_paths
+from page_measures import measure
 
 from dplib.book import notebooks
 from dplib.book.claims import MIME_TYPE
@@ -344,7 +345,7 @@ def test_mathematics_is_rendered(browser: Browser) -> None:
 @pytest.mark.browser
 def test_nothing_is_folded_on_paper(browser: Browser) -> None:
     # Claims that hold and the code of figures used to be missing in print.
-    closed = "document.querySelectorAll('details:not([open])').length"
+    closed = "document.querySelectorAll('details:not([open]), .toggle-hidden').length"
     for name in toc():
         browser.open((SITE / f"{name}.html").as_uri())
         before = browser.evaluate(closed)
@@ -352,6 +353,18 @@ def test_nothing_is_folded_on_paper(browser: Browser) -> None:
         assert browser.evaluate(closed) == 0, name
         browser.evaluate("dispatchEvent(new Event('afterprint'))")
         assert browser.evaluate(closed) == before, name
+
+
+@pytest.mark.browser
+def test_a_rebuilt_page_shows_its_figure_early_and_keeps_the_audit_small(browser):
+    for source in notebooks.find(ROOT):
+        name = notebooks.name_of(source)
+        if name in TO_REBUILD:
+            continue
+        found = measure(browser, source)
+        assert found.audit < 0.2, (name, found)
+        assert found.figure is None or found.figure <= 2.0, (name, found)
+        assert found.line <= 1, (name, found)
 
 
 @pytest.mark.browser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from types import MappingProxyType
 
 import IPython
@@ -62,8 +63,11 @@ def test_html_has_word_and_sign_not_colour_alone(verdict) -> None:
     assert f">{style.sign} {verdict}</strong>" in item.html()
     assert style.colour in item.html()
     assert f"claim-{verdict.replace(' ', '-')}" in item.html()
-    table = verdicts.table([item])["text/html"]
-    assert f">{style.sign} {verdict}</th>" in table
+    line = f"1 claim: 1 {style.sign} {verdict}</summary>"
+    assert line in verdicts.closing([item])["text/html"]
+    assert f">{style.sign} {verdict}</th>" in verdicts.closing([item])["text/html"]
+    table = verdicts.one_table("half", {"a": item})["text/html"]
+    assert f">{style.sign} {verdict}</td>" in table
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ def test_what_was_tried_on_cases_is_not_said_to_hold(verdict, evidence, word) ->
 
 
 def test_html_escapes_what_the_ledger_says() -> None:
-    for markup in (CHECK.html(), verdicts.table([CHECK])["text/html"]):
+    for markup in (CHECK.html(), verdicts.closing([CHECK])["text/html"]):
         assert "<b>" not in markup
         assert "Theorem 1 &lt;&amp;&gt; 2" in markup
         assert 'one "half" &lt;b&gt;' in markup
@@ -95,15 +99,42 @@ def test_html_escapes_what_the_ledger_says() -> None:
     assert doubt not in CHECK.html()
 
 
-def test_the_table_has_a_row_a_check_in_order() -> None:
+def test_a_line_shows_sign_word_and_finding_and_opens_to_the_claim() -> None:
+    line, opened = CHECK.html().split("</summary>")
+    assert "✓ reproduced" in line
+    assert "ours 0.5" in line
+    assert "Theorem 1" not in line
+    assert "Theorem 1" in opened
+    assert "(exact; <code>truthful.half</code>)" in opened
+
+
+def test_the_closing_line_counts_and_opens_to_a_row_a_check_in_order() -> None:
     claim = dataclasses.replace(CLAIM, id="truthful.b", where="Second")
     second = dataclasses.replace(CHECK, claim=claim, verdict="refuted")
-    table = verdicts.table([CHECK, second])
-    assert table["text/plain"].splitlines() == [CHECK.text(), second.text()]
-    markup = table["text/html"]
-    assert markup.count("<tr>") == 3  # with the head
-    assert markup.index("✓ reproduced") < markup.index("✗ refuted")
-    assert MIME_TYPE not in table  # the scoreboard counts each check once
+    whole = verdicts.closing([second, CHECK, CHECK])
+    line = "3 claims: 2 ✓ reproduced · 1 ✗ refuted"
+    assert whole["text/plain"].splitlines() == [
+        line,
+        *(item.text() for item in (second, CHECK, CHECK)),
+    ]
+    markup = whole["text/html"]
+    assert f"<summary>{line}</summary><table" in markup
+    assert markup.count("<tr>") == 4  # with the head
+    rows = markup.split("<tbody>")[1]
+    assert rows.index("✗ refuted") < rows.index("✓ reproduced")
+    assert MIME_TYPE not in whole  # the scoreboard counts each check once
+
+
+def test_a_table_of_the_paper_has_printed_ours_and_verdict_by_label() -> None:
+    claim = dataclasses.replace(CLAIM, printed=("0.50",), unit="m")
+    item = dataclasses.replace(CHECK, claim=claim, finding="ours 0.5 m, printed 0.50 m")
+    markup = verdicts.one_table("size", {"x < 1": item})["text/html"]
+    cells = re.findall(r"<t[dh] [^>]*>([^<]*)<", markup)
+    assert cells == [
+        *("size", "printed", "ours", "verdict"),
+        *("x &lt; 1", "0.50 m", "0.5 m", "✓ reproduced"),
+    ]
+    assert '<tr id="claim-truthful.half">' in markup  # where the scoreboard leads
 
 
 def test_show_displays_inside_a_notebook_and_prints_elsewhere(
@@ -121,4 +152,6 @@ def test_show_displays_inside_a_notebook_and_prints_elsewhere(
     monkeypatch.setattr(IPython, "get_ipython", object)
     verdicts.show(CHECK.bundle())
     assert seen == [(CHECK.bundle(), True)]
+    monkeypatch.undo()
+    verdicts.show({MIME_TYPE: CHECK.payload()})  # of a row of a table: nothing to read
     assert capsys.readouterr().out == ""

@@ -53,13 +53,18 @@ NOTEBOOK = (
 # A tiny notebook
 
 ```{code-cell} ipython3
-:tags: [parameters]
+:tags: [parameters, hide-input]
 
 n = 2  # how many, integer from 1 on
 seed = 7  # root seed, integer from 0 on
 ```
 
 ```{code-cell} ipython3
+---
+mystnb:
+  code_prompt_show: Imports
+tags: [hide-input]
+---
 import matplotlib.pyplot as plt
 
 from dplib import rng
@@ -83,6 +88,7 @@ mystnb:
     name: fig-tiny
   image:
     alt: A line with four points.
+tags: [hide-input]
 ---
 fig, ax = plt.subplots(figsize=(2, 1))
 ax.plot(draws)
@@ -91,6 +97,24 @@ figures.show(fig)
 
 ```{code-cell} ipython3
 book.check_value("truthful.half", 1 / n)
+```
+
+```{exercise} Compute: another half
+:label: tiny-half
+
+How much is a half of a half?
+```
+
+```{solution-start} tiny-half
+:label: tiny-half-solution
+:class: dropdown
+```
+
+```{code-cell} ipython3
+print(1 / (n + n))
+```
+
+```{solution-end}
 ```
 
 ```{code-cell} ipython3

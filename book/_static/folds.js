@@ -1,0 +1,22 @@
+/* Folds: on paper all are open, and the target of a link is never inside a closed one. */
+(() => {
+  "use strict";
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of opened) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of opened) fold.open = false;
+  });
+
+  function reveal() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details"))
+      fold.open = true;
+    target.scrollIntoView();
+  }
+  addEventListener("hashchange", reveal);
+  addEventListener("load", reveal);
+})();
