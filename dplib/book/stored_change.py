@@ -94,22 +94,19 @@ def parse(arguments: Sequence[str], root: Path) -> Change:
         raise StoredError(f"--out must lie outside {root / 'notebooks'}, unlike {out}.")
     try:
         definition = load_definition(path, changes, out)
-    except StoredError:
-        raise
-    except Exception as error:
-        raise StoredError(
-            f"{given.name} cannot have {_words(changes)}: {error}."
-        ) from None
+    except Exception as error:  # of a definition that was not made for these values
+        raise StoredError(f"{given.name} with {_words(changes)}: {error}") from None
     return Change(definition, out, page, given.workers)
 
 
 def _changes(definition: Definition, settings: Sequence[str]) -> dict[str, Any]:
     """Return the values that are set, each of the kind of the book's."""
     known, found = definition.parameters, {}
+    have = f"there are {', '.join(known)}."
     for setting in settings:
         name, sign, text = setting.partition("=")
         if name not in known or not sign:
-            raise StoredError(f"{definition.name} has no {name!r}: {_have(known)}.")
+            raise StoredError(f"{definition.name} has no {name!r}: {have}")
         value: Any = text
         with contextlib.suppress(ValueError):
             value = json.loads(text, parse_constant=str)
@@ -123,14 +120,8 @@ def _changes(definition: Definition, settings: Sequence[str]) -> dict[str, Any]:
             )
         found[name] = value
     if not found:
-        raise StoredError(
-            f"{definition.name}: --set what? {_have(known).capitalize()}."
-        )
+        raise StoredError(f"{definition.name}: nothing to --set; {have}")
     return found
-
-
-def _have(known: Mapping[str, Any]) -> str:
-    return f"there are {', '.join(known)}"
 
 
 def _alike(value: object, known: object) -> bool:
@@ -156,8 +147,8 @@ def _words(values: Mapping[str, Any]) -> str:
 
 def _claim(change: Change) -> None:
     """Mark the folder; refuse one that holds anything else."""
-    name, out = change.definition.name, change.out
-    have, noted = change.definition.parameters, {}
+    name, changes, out = change.definition.name, change.definition.changes, change.out
+    noted: dict[str, Any] = {}
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         try:
             noted = dict(json.loads((out / _MARK).read_text(encoding="utf-8")))
@@ -165,13 +156,9 @@ def _claim(change: Change) -> None:
             raise StoredError(
                 f"{out} holds other things: give another --out."
             ) from None
-    old = noted.get(name, have)
-    if old != have:
-        other = {k: v for k, v in old.items() if v != have.get(k)}
-        raise StoredError(
-            f"{out} holds {name} with {_words(other)}: give another --out."
-        )
-    write_atomically(out / _MARK, json.dumps(noted | {name: have}, indent=1) + "\n")
+    if (old := noted.get(name, changes)) != changes:
+        raise StoredError(f"{out} holds {name} with {_words(old)}: give another --out.")
+    write_atomically(out / _MARK, json.dumps(noted | {name: changes}, indent=1) + "\n")
 
 
 def _show(change: Change, page: Path) -> str:
