@@ -66,7 +66,7 @@ refresh: .venv/.ok  ## rewrite all notebooks, or one: NB=truthful/01_problem
 	$(PY) -m dplib.book.notebooks refresh $(NB) $(if $(DISCARD),--discard)
 
 sweep: .venv/.ok  ## run a small batch into runs/example; again: only what is missing
-	$(PY) -m dplib.sweep rewards/08_batch --out runs/example --workers 2 \
+	$(PY) -m dplib.sweep rewards/09_batch --out runs/example --workers 2 \
 	  --grid epsilon=0.2,0.5,1,2,5 --grid mechanism=input,output,projected
 
 stored: .venv/.ok  ## make the stored results that are missing or stale (ALL=1: all)

@@ -39,6 +39,9 @@ CHANCE = 1.0e-6
 class Interval:
     """An estimate between two ends.
 
+    Sums and differences of two intervals hold however the two depend on each other: the
+    chances that one of them misses add up.
+
     Attributes
     ----------
     value, low, high : float
@@ -51,6 +54,10 @@ class Interval:
     --------
     >>> 1.0 - Interval(0.25, 0.125, 0.5, 1e-6)
     Interval(value=0.75, low=0.5, high=0.875, chance=1e-06)
+    >>> Interval(0.75, 0.5, 1.0, 1e-6) - Interval(0.25, 0.125, 0.5, 1e-6)
+    Interval(value=0.5, low=0.0, high=0.875, chance=2e-06)
+    >>> abs(Interval(-0.25, -0.5, 0.125, 1e-6))
+    Interval(value=0.25, low=0.0, high=0.5, chance=1e-06)
     >>> (100 * Interval(1.241, 1.2339, 1.2482, 1e-6)).text("%")
     '124.1 % (123.3 % to 124.9 %)'
     """
@@ -70,9 +77,12 @@ class Interval:
         """The distance of the farther end from the value."""
         return max(self.value - self.low, self.high - self.value)
 
-    def __add__(self, shift: float) -> Interval:
-        low, high = self.low + shift, self.high + shift
-        return Interval(self.value + shift, low, high, self.chance)
+    def __add__(self, other: Interval | float) -> Interval:
+        if not isinstance(other, Interval):
+            other = Interval(other, other, other, 0.0)
+        low, high = self.low + other.low, self.high + other.high
+        chance = self.chance + other.chance
+        return Interval(self.value + other.value, low, high, chance)
 
     def __mul__(self, factor: float) -> Interval:
         low, high = sorted((self.low * factor, self.high * factor))
@@ -84,11 +94,16 @@ class Interval:
     def __neg__(self) -> Interval:
         return self * -1.0
 
-    def __sub__(self, shift: float) -> Interval:
-        return self + (-shift)
+    def __sub__(self, other: Interval | float) -> Interval:
+        return self + (-other)
 
     def __rsub__(self, number: float) -> Interval:
         return -self + number
+
+    def __abs__(self) -> Interval:
+        low, high = sorted((abs(self.low), abs(self.high)))
+        least = 0.0 if self.low < 0.0 < self.high else low
+        return Interval(abs(self.value), least, high, self.chance)
 
     def text(self, unit: str = "") -> str:
         """Return value and ends, the ends rounded outward to the value's digits."""

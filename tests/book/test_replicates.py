@@ -54,6 +54,29 @@ def test_an_interval_moves_with_its_value():
     assert one.half == 2.0
 
 
+def test_two_intervals_are_subtracted_end_from_opposite_end():
+    one, other = Interval(2.0, 1.5, 4.0, 1e-6), Interval(1.0, -0.5, 1.25, 2e-6)
+    assert one - other == Interval(1.0, 0.25, 4.5, 3e-6)
+    assert one + other == other + one == Interval(3.0, 1.0, 5.25, 3e-6)
+    assert (one - one).low < 0 < (one - one).high  # nothing is known of dependence
+    endless = Interval(0.0, -math.inf, math.inf, 1e-6)
+    assert ((one - endless).low, (one - endless).high) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("one", "size"),
+    [
+        ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0)),
+        ((-2.0, -3.0, -1.0), (2.0, 1.0, 3.0)),
+        ((-1.0, -3.0, 2.0), (1.0, 0.0, 3.0)),
+        ((-1.0, -3.0, 0.0), (1.0, 0.0, 3.0)),
+        ((1.0, 0.0, 3.0), (1.0, 0.0, 3.0)),
+    ],
+)
+def test_the_size_of_an_interval_holds_the_size_of_every_number_in_it(one, size):
+    assert abs(Interval(*one, 1e-6)) == Interval(*size, 1e-6)
+
+
 def test_a_number_lies_in_the_interval_that_is_shown():
     """120 % used to be shown for an interval from 123.4 % to 124.8 %."""
     for value, low, high in (
