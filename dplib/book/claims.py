@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from dplib import check
-from dplib.book import ledger, verdicts
+from dplib.book import ledger, own_results, verdicts
 from dplib.book.ledger import Claim, LedgerError, Scalar, half_unit
 from dplib.book.replicates import CHANCE, Interval, share_interval
 from dplib.book.rounding import DIGITS, outward, rounded, shown
@@ -482,7 +482,7 @@ class Checks:
             )
 
     def _elsewhere(self, claim: Claim) -> str:
-        """Return where a claim is made; empty if that is here."""
+        """Return for what a claim is made; empty if that is what is here."""
         places = []
         for name, want in claim.at.items():
             if name not in self.parameters:
@@ -492,8 +492,10 @@ class Checks:
                 )
             if not _same(self.parameters[name], want):
                 places.append(f"{name} = {want}")
-        made = f" (other parameters: the claim is made at {', '.join(places)})"
-        return made if places else ""
+        if places:
+            return f" (other parameters: the claim is made at {', '.join(places)})"
+        own = " (other results: the claim is made for the book's own runs)"
+        return own if own_results.folder() else ""
 
 
 def _hold(

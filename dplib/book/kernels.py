@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+from dplib.book import own_results
+
 __all__ = ["FIXED", "environment", "surroundings"]
 
 #: One thread (more only fight over the same cores), no display, fixed hashes.
@@ -35,6 +37,7 @@ _NOTHING_ELSE = {
     "PYTHONVERBOSE": "",
     "JUPYTER_PATH": "",
     "JUPYTER_CONFIG_PATH": "",
+    own_results.VARIABLE: "",  # the book's results, unless a command says otherwise
 }
 _FOLDERS = {
     "IPYTHONDIR": "ipython",
@@ -66,10 +69,10 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def surroundings() -> Iterator[None]:
-    """Give this environment to the processes that are started meanwhile."""
+def surroundings(**more: str) -> Iterator[None]:
+    """Give this environment, and more, to the processes that are started meanwhile."""
     saved = dict(os.environ)
-    os.environ.update(environment())
+    os.environ.update(environment() | more)
     try:
         yield
     finally:

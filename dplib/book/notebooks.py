@@ -51,7 +51,7 @@ from nbclient.exceptions import (
 )
 from nbformat.sign import NotebookNotary
 
-from dplib.book import code_key, kernels, ledger, outputs
+from dplib.book import code_key, kernels, ledger, outputs, own_results
 from dplib.book.whole_files import versions, write_atomically
 
 __all__ = [
@@ -244,7 +244,9 @@ def _refuse_to_lose(source: Path) -> None:
 # -- executing -----------------------------------------------------------------
 
 
-def execute(notebook: Any, folder: Path, *, timeout: int = 600) -> float:
+def execute(
+    notebook: Any, folder: Path, *, timeout: int = 600, results: Path | None = None
+) -> float:
     """Execute a notebook in place, in a fresh kernel.
 
     Parameters
@@ -255,6 +257,9 @@ def execute(notebook: Any, folder: Path, *, timeout: int = 600) -> float:
         The kernel's working directory.
     timeout : int
         Seconds that one cell may take.
+    results : pathlib.Path, optional
+        A folder of results in the place of the book's (`dplib.book.own_results`). Then
+        a cell may take any time, and one that fails does not stop the others.
 
     Returns
     -------
@@ -262,11 +267,13 @@ def execute(notebook: Any, folder: Path, *, timeout: int = 600) -> float:
         CPU seconds that the kernel (and its children) used.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with kernels.surroundings():
+    own = {} if results is None else {own_results.VARIABLE: str(results)}
+    with kernels.surroundings(**own):
         nbclient.execute(
             notebook,
             cwd=str(folder),
-            timeout=timeout,
+            timeout=None if own else timeout,
+            allow_errors=bool(own),
             kernel_name="python3",
             record_timing=False,
             coalesce_streams=True,

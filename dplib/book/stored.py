@@ -43,13 +43,19 @@ Command line::
     python -m dplib.book.stored run [CHAPTER/NAME ...] [--workers N] [--again]
     python -m dplib.book.stored check [CHAPTER/NAME ...]
     python -m dplib.book.stored recertify [CHAPTER/NAME ...] [--points N] [--again]
+    python -m dplib.book.stored change CHAPTER/NAME --set PARAMETER=VALUE ...
+
+The last makes a result for other parameters, outside the book, and executes a page with
+it: `dplib.book.stored_change`.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
 import hashlib
+import importlib
 import io
 import json
 import math
@@ -64,7 +70,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dplib.book import code_key, ledger
+from dplib.book import code_key, ledger, own_results
 
 __all__ = [
     "CHANGED",
@@ -123,6 +129,10 @@ class Definition:
         The tasks, in the order of the table.
     run : callable
         Takes the parts of a task, returns its rows.
+    changes : mapping
+        Parameters that are not the book's.
+    out : pathlib.Path, optional
+        Where the result goes, outside the book: ``<chapter>/<name>.csv`` in there.
     """
 
     name: str
@@ -133,6 +143,8 @@ class Definition:
     columns: tuple[str, ...]
     tasks: tuple[Task, ...]
     run: Callable[..., Sequence[Sequence[Cell]]]
+    changes: Mapping[str, Any]
+    out: Path | None = None
 
     def __post_init__(self) -> None:
         """Check what contributors write."""
@@ -147,6 +159,20 @@ class Definition:
             raise StoredError(f"{self.name}: needs at least one task, and none twice.")
         if any(len(task) != len(self.task) for task in self.tasks):
             raise StoredError(f"{self.name}: a task has the parts that TASK names.")
+
+    @property
+    def table(self) -> Path:
+        """The table of the result; the description lies beside it."""
+        inside = self.path.with_suffix(".csv")
+        return inside if self.out is None else self.out / f"{self.name}.csv"
+
+    @property
+    def kept(self) -> Path:
+        """Folder of the finished tasks, as long as the run is not."""
+        runs = self.path.parents[3] / "runs" / "stored"
+        return (
+            runs / self.name if self.out is None else self.table.with_suffix(".tasks")
+        )
 
     @cached_property
     def code(self) -> str:
@@ -190,17 +216,40 @@ def find(root: Path, names: Sequence[str] = ()) -> list[Path]:
 def _place(root: Path, name: str, suffix: str) -> Path:
     chapter, _, last = name.partition("/")
     path = root / "notebooks" / chapter / "results" / f"{last}{suffix}"
+    return _there(name, path)
+
+
+def _there(name: str, path: Path) -> Path:
     if not path.is_file():
-        place = path.relative_to(root).as_posix()
+        place = Path(*path.parts[-4:]).as_posix()
         raise StoredError(f"{name}: there is no {place}.")
     return path
 
 
-def load_definition(path: Path) -> Definition:
-    """Read a definition, ``notebooks/<chapter>/results/<name>.py``."""
+def load_definition(
+    path: Path, changes: Mapping[str, Any] | None = None, out: Path | None = None
+) -> Definition:
+    """Read a definition, ``notebooks/<chapter>/results/<name>.py``.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    changes : mapping, optional
+        Values for some of its PARAMETERS.
+    out : pathlib.Path, optional
+        Where the result goes; beside the definition by default.
+    """
     name = f"{path.parent.parent.name}/{path.stem}"
-    parts: dict[str, Any] = {"__name__": f"stored.{path.stem}"}
-    exec(compile(path.read_text(encoding="utf-8"), path, "exec"), parts)
+    changes = {} if changes is None else changes
+    parts: dict[str, Any] = {"__name__": f"stored.{path.stem}", "_CHANGES": changes}
+    tree = ast.parse(path.read_text(encoding="utf-8"), path)
+    # Before anything is derived from the parameters.
+    for at, statement in enumerate(tree.body if changes else []):
+        if ast.unparse(statement).startswith("PARAMETERS"):
+            tree.body[at + 1 : at + 1] = ast.parse("PARAMETERS |= _CHANGES").body
+            break
+    exec(compile(tree, path, "exec"), parts)
     try:
         return Definition(
             name=name,
@@ -211,6 +260,8 @@ def load_definition(path: Path) -> Definition:
             columns=tuple(parts["COLUMNS"]),
             tasks=tuple(tuple(task) for task in parts["tasks"]()),
             run=parts["run"],
+            changes=changes,
+            out=out,
         )
     except KeyError as error:
         raise StoredError(f"{name}: the definition lacks {error.args[0]}.") from None
@@ -289,6 +340,8 @@ class Stored:
 def load(name: str, *, root: Path | None = None) -> Stored:
     """Read a stored result, and make sure that it is whole.
 
+    A reader's own comes first, if there is one (`dplib.book.own_results`).
+
     Parameters
     ----------
     name : str
@@ -302,8 +355,23 @@ def load(name: str, *, root: Path | None = None) -> Stored:
         The table and what is known of it. Whether the present code would still
         give it is another question: `status`.
     """
+    if root is None and (own := _own(name)):
+        return _read(name, own)
     root = ledger.book_root() if root is None else root
-    table, sidecar = (_place(root, name, suffix) for suffix in (".csv", ".json"))
+    return _read(name, _place(root, name, ".csv"))
+
+
+def _own(name: str) -> Path | None:
+    """Return the reader's own table of a result, if there is one."""
+    folder = own_results.folder()
+    table = folder and folder / f"{name}.csv"
+    return table if table and table.is_file() else None
+
+
+def _read(name: str, table: Path) -> Stored:
+    sidecar = table.with_suffix(".json")
+    for path in (table, sidecar):
+        _there(name, path)
     hint = f"restore both files, or run 'python -m dplib.book.stored run {name}'."
     try:
         about = json.loads(sidecar.read_text(encoding="utf-8"))
@@ -320,19 +388,11 @@ def load(name: str, *, root: Path | None = None) -> Stored:
     return Stored(name, header, tuple(map(tuple, rows)), about)
 
 
-def status(definition: Definition, *, root: Path | None = None) -> str:
-    """Return "" if a result is there and current, or a sentence that says why not.
-
-    Parameters
-    ----------
-    definition : Definition
-        The definition.
-    root : pathlib.Path, optional
-        Folder of the book; this book's by default.
-    """
+def status(definition: Definition) -> str:
+    """Return "" if a result is there and current, or a sentence that says why not."""
     name = definition.name
     try:
-        stored = load(name, root=root)
+        stored = _read(name, definition.table)
     except StoredError as error:
         return str(error)
     about, width = stored.about, len(definition.task)
@@ -422,7 +482,8 @@ def _other_distribution(
 def confirm(name: str, *tasks: Task, root: Path | None = None) -> None:
     """Run some tasks of a stored result here and now, and make sure they agree.
 
-    The live part of a notebook that shows a stored result.
+    The live part of a notebook that shows a stored result. Where a reader's own stands
+    for it, which has other tasks, nothing is run.
 
     Parameters
     ----------
@@ -433,6 +494,8 @@ def confirm(name: str, *tasks: Task, root: Path | None = None) -> None:
     root : pathlib.Path, optional
         Folder of the book; this book's by default.
     """
+    if root is None and _own(name):
+        return
     root = ledger.book_root() if root is None else root
     definition = load_definition(_place(root, name, ".py"))
     for task in tasks:
@@ -451,26 +514,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (see the head of the file); return the exit status."""
     from dplib.book import stored_work
 
-    parser = argparse.ArgumentParser(prog="python -m dplib.book.stored")
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["change"]:
+        # By name: no page depends on it, so that it is no part of their keys.
+        command = importlib.import_module("dplib.book.stored_change")
+        return int(command.main(arguments[1:]))
+    more = "For other parameters: python -m dplib.book.stored change --help"
+    parser = argparse.ArgumentParser(prog="python -m dplib.book.stored", epilog=more)
     parser.add_argument("command", choices=["run", "check", "recertify"])
     parser.add_argument("names", nargs="*", metavar="CHAPTER/NAME")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--again", action="store_true", help="also what is current")
     parser.add_argument("--points", type=int, default=8, help="tasks to recertify")
     given = parser.parse_args(arguments)
-    root, failed = ledger.book_root(), False
-    how = {"root": root, "workers": given.workers}
+    failed, how = False, {"workers": given.workers}
     try:
-        definitions = [load_definition(path) for path in find(root, given.names)]
+        paths = find(ledger.book_root(), given.names)
+        definitions = [load_definition(path) for path in paths]
     except StoredError as error:
         print(error, file=sys.stderr)
         return 1
     for definition in definitions:
-        state = status(definition, root=root)
+        state = status(definition)
         try:
             if given.command == "recertify":
-                more = {"points": given.points, "again": given.again}
-                print(stored_work.recertify(definition, **how, **more))
+                how |= {"points": given.points, "again": given.again}
+                print(stored_work.recertify(definition, **how))
             elif given.command == "run" and (state or given.again):
                 stored_work.produce(definition, **how)
                 print(f"{definition.name}: written.")
@@ -484,4 +553,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # As the module that the others import: it is their errors that it catches.
+    sys.exit(importlib.import_module("dplib.book.stored").main())

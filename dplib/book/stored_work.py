@@ -1,11 +1,11 @@
 """The work behind stored results: run tasks, survive being killed, recertify.
 
 Every finished task leaves a file of its own in the git-ignored folder
-``runs/stored/``, under the key of the code that made it; it is written aside and
-then renamed, so that a half-written one never counts. Whoever starts the run again
-goes on with the tasks that are not there. At the end description and table are
-written in the same way, and the folder is removed. To recertify leaves that folder
-alone.
+``runs/stored/`` (outside the book: where the result goes), under the key of the code
+that made it; it is written aside and then renamed, so that a half-written one never
+counts. Whoever starts the run again goes on with the tasks that are not there. At the
+end description and table are written in the same way, and the folder is removed. To
+recertify leaves that folder alone.
 
 A task's random numbers depend on the task alone (`dplib.rng.stream`), so that one
 process, several, and a run that was interrupted write the same table.
@@ -54,12 +54,14 @@ _VERSIONED = ("numpy", "scipy", "numba")
 
 
 @lru_cache(maxsize=4)
-def _definition(path: Path, code: str) -> Definition:  # noqa: ARG001
+def _definition(path: Path, code: str, changes: str) -> Definition:  # noqa: ARG001
     """Read a definition once a process, as long as its code is the same."""
-    return load_definition(path)
+    return load_definition(path, json.loads(changes))
 
 
-def _run(path: Path, code: str, task: Task, kept: Path | None) -> tuple[Any, float]:
+def _run(
+    path: Path, code: str, changes: str, task: Task, kept: Path | None
+) -> tuple[Any, float]:
     """Run one task, in any process; return its rows, and seconds.
 
     They are written to the file `kept`, or read from it if it is there.
@@ -68,7 +70,7 @@ def _run(path: Path, code: str, task: Task, kept: Path | None) -> tuple[Any, flo
         with contextlib.suppress(OSError, ValueError):  # not there, or damaged
             rows, seconds = json.loads(kept.read_text(encoding="utf-8"))
             return [tuple(row) for row in rows], seconds
-    definition = _definition(path, code)
+    definition = _definition(path, code, changes)
     start = time.process_time()
     try:
         rows = definition.rows(task)
@@ -95,6 +97,7 @@ def _perform(
         joblib.delayed(_run)(
             definition.path,
             definition.code,
+            json.dumps(definition.changes),
             task,
             folder and folder / f"{definition.tasks.index(task)}.json",
         )
@@ -127,25 +130,24 @@ def _write_about(path: Path, about: dict[str, Any]) -> None:
     write_atomically(path, text)
 
 
-def produce(definition: Definition, *, root: Path, workers: int = 1) -> None:
+def produce(definition: Definition, *, workers: int = 1) -> None:
     """Run all tasks of a definition that have not been run, and write its result.
 
     Parameters
     ----------
     definition : Definition
         From `dplib.book.stored.load_definition`.
-    root : pathlib.Path
-        Folder of the book.
     workers : int
         Number of processes.
     """
-    table, sidecar = (definition.path.with_suffix(end) for end in (".csv", ".json"))
+    table = definition.table
+    sidecar = table.with_suffix(".json")
     if table.exists() and not sidecar.exists():
         raise StoredError(
             f"{definition.name}: {table.name} lies there without {sidecar.name}, so no "
             "run wrote it: move it away, or restore both."
         )
-    folder = root / "runs" / "stored" / definition.name / definition.code[:16]
+    folder = definition.kept / definition.code[:16]
     # Another code: what it left is of no use, and must not pile up.
     for old in folder.parent.glob("*"):
         if old != folder:
@@ -170,7 +172,7 @@ def produce(definition: Definition, *, root: Path, workers: int = 1) -> None:
     # finished tasks are still there.
     _write_about(sidecar, about)
     write_atomically(table, text)
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder.parent, ignore_errors=True)
 
 
 def sample_day() -> int:
@@ -197,7 +199,6 @@ def sample(definition: Definition, points: int) -> list[Task]:
 def recertify(
     definition: Definition,
     *,
-    root: Path,
     points: int = 8,
     workers: int = 1,
     again: bool = False,
@@ -211,8 +212,6 @@ def recertify(
     ----------
     definition : Definition
         From `dplib.book.stored.load_definition`.
-    root : pathlib.Path
-        Folder of the book.
     points : int
         Number of tasks, 1 or greater; for the statistical rule at least 20.
     workers : int
@@ -229,12 +228,12 @@ def recertify(
     if definition.agreement["rule"] == "statistical":
         points = max(points, 20)
     name = definition.name
-    state = status(definition, root=root)
+    state = status(definition)
     if not state and not again:
         return f"{name}: current; nothing to do."
     if state and CHANGED not in state:
         raise StoredError(state)
-    stored = load(name, root=root)
+    stored = load(name, root=definition.path.parents[3])
     tasks = sample(definition, points)
     gap = difference(definition, stored, _perform(definition, tasks, workers)[0])
     if gap:
@@ -249,5 +248,5 @@ def recertify(
     about["recertified"] = [*about.get("recertified", []), entry]
     about["code"] = definition.code
     about["agreement"] = definition.agreement
-    _write_about(definition.path.with_suffix(".json"), about)
+    _write_about(definition.table.with_suffix(".json"), about)
     return f"{name}: {len(tasks)} tasks agree; the present code is adopted."

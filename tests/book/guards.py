@@ -12,6 +12,7 @@ import ast
 import datetime
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ import nbformat
 from code_guards import checks, randomness
 
 from dplib import sweep
-from dplib.book import claims, figures, ledger, notebooks
+from dplib.book import claims, figures, ledger, notebooks, stored_change
+from dplib.book.stored import StoredError
 
 Guard = Callable[[Path], list[str]]
 
@@ -380,6 +382,36 @@ def story(source: Path) -> list[str]:
     return problems
 
 
+_CHANGE_IT = re.compile(
+    r"^(`{3,})\{admonition\} Change it\n:class: change-it\n(.*?)^\1$", re.M | re.S
+)
+
+
+def change_it(source: Path) -> list[str]:
+    """Where a stored run is drawn, a command makes the figure for other parameters."""
+    name, notebook = notebooks.name_of(source), stored(source)
+    drawn = any("image/svg+xml" in out.get("data", {}) for _, out in _outputs(notebook))
+    if name in TO_REBUILD or not drawn:
+        return []
+    code = "\n".join(cell.source for cell in _code(notebook))
+    wanted = set(re.findall(r'stored\.load\(\s*"([^"]+)"', code))
+    problems, offered = [], set()
+    for _, text in _CHANGE_IT.findall(source.read_text(encoding="utf-8")):
+        for command in re.findall(r"dplib\.book\.stored change ([^`]*)", text):
+            words = shlex.split(command.replace("\\\n", " "))
+            try:
+                change = stored_change.parse(words, root_of(source))
+            except (StoredError, notebooks.NotebookError) as error:
+                problems.append(f"Change it: {error}")
+                continue
+            offered.add(change.definition.name)
+            if change.page != source:
+                problems.append(f"Change it: it must show this page: --show {name}")
+    return problems + [
+        f"{one}: no 'Change it' with its command" for one in sorted(wanted - offered)
+    ]
+
+
 def width(source: Path) -> list[str]:
     """Lines of code stay under 80 characters: wider is cut on paper and phone."""
     return [
@@ -424,6 +456,7 @@ GUARDS: tuple[Guard, ...] = (
     verdicts,
     folded,
     story,
+    change_it,
     width,
     contents,
     budget,

@@ -315,6 +315,49 @@ def test_a_guard_notices(root, damage, words):
     assert words in complaints(root)
 
 
+RESULT_OF_A_RUN = """\
+PARAMETERS = {"steps": 3}
+AGREEMENT = {"rule": "exact"}
+TASK, COLUMNS = ("number",), ("value",)
+
+
+def tasks():
+    return [(0,)]
+
+
+def run(number):
+    return [(0,)]
+"""
+COMMAND = "python -m dplib.book.stored change truthful/run --set steps=5"
+SHOW = "--show truthful/01_tiny --out runs/mine"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (f"`{COMMAND} {SHOW}`", ""),
+        (f"```bash\n.venv/bin/{COMMAND} \\\n    {SHOW}\n```", ""),
+        ("nothing", "truthful/run: no 'Change it' with its command"),
+        (f"`{COMMAND}`", "it must show this page: --show truthful/01_tiny"),
+        (f"`{COMMAND} --show truthful/02`", "Change it: There is no notebook"),
+        (f"`{COMMAND.replace('steps=', 'step=')} {SHOW}`", "run has no 'step': there"),
+        (f"`{COMMAND.replace('=5', '=five')} {SHOW}`", "steps must be like the book's"),
+        (f"`{COMMAND.replace('/run', '/walk')} {SHOW}`", "results/walk.py"),
+        (f"`{COMMAND} {SHOW} --more`", "unrecognized arguments: --more"),
+    ],
+)
+def test_where_a_stored_run_is_drawn_one_may_change_it(root, command, words):
+    definition = root / "notebooks" / "truthful" / "results" / "run.py"
+    definition.parent.mkdir()
+    definition.write_text(RESULT_OF_A_RUN, encoding="utf-8")
+    cell(DRAWS, "source", lambda old: f'stored.load("truthful/run")\n{old}')(root)
+    box = f"````{{admonition}} Change it\n:class: change-it\n\n{command}\n````\n"
+    both("# A tiny", f"{box}\n# A tiny")(root)
+    found = complaints(root)
+    assert words in found
+    assert bool(words) == bool(found)
+
+
 def test_a_notebook_without_outputs_is_noticed(root):
     for word in (PARAMETERS, IMPORTS, DRAWS, FIGURE, CHECK, SOLUTION, TABLE):
         cell(word, "outputs", [])(root)

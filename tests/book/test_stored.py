@@ -72,14 +72,14 @@ class Book:
         return stored.load_definition(self.code)
 
     def make(self, workers=1):
-        stored_work.produce(self.define(), root=self.root, workers=workers)
+        stored_work.produce(self.define(), workers=workers)
         return stored.load("tiny/run", root=self.root)
 
     def status(self):
-        return stored.status(self.define(), root=self.root)
+        return stored.status(self.define())
 
     def recertify(self, **how):
-        return stored_work.recertify(self.define(), root=self.root, **how)
+        return stored_work.recertify(self.define(), **how)
 
     def kept(self):
         """Return the files of finished tasks."""

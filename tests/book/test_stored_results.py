@@ -73,7 +73,7 @@ def test_the_samples_keep_their_budget():
 @of_all()
 def test_every_stored_result_is_current(path):
     """If it says that the code has changed: make recertify."""
-    assert stored.status(stored.load_definition(path), root=ROOT) == ""
+    assert stored.status(stored.load_definition(path)) == ""
 
 
 @of_all()
