@@ -37,7 +37,14 @@ from nbclient.exceptions import DeadKernelError
 from nbformat.sign import NotebookNotary
 
 from dplib.book import kernels, ledger, notebooks, stored_work
-from dplib.book.stored import Definition, StoredError, find, load_definition, status
+from dplib.book.stored import (
+    Definition,
+    StoredError,
+    find,
+    load,
+    load_definition,
+    status,
+)
 from dplib.book.whole_files import write_atomically
 
 __all__ = ["Change", "main", "parse"]
@@ -205,10 +212,16 @@ def _show(change: Change, page: Path) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Run the command line (see the head of the file); return the exit status."""
     try:
-        change = parse(arguments, ledger.book_root())
+        root = ledger.book_root()
+        change = parse(arguments, root)
         _claim(change)
         definition = change.definition
         if status(definition):
+            ours = load(definition.name, root=root).about
+            took = (
+                f"{ours['tasks']} took {ours['provenance']['cpu_seconds']} CPU seconds"
+            )
+            print(f"{len(definition.tasks)} tasks (the book's {took}) ...", flush=True)
             stored_work.produce(definition, workers=change.workers)
         print(f"{definition.table}: {_words(definition.changes)}")
         lost = "" if change.page is None else _show(change, change.page)

@@ -388,7 +388,7 @@ _CHANGE_IT = re.compile(
 
 
 def change_it(source: Path) -> list[str]:
-    """Where a stored run is drawn, a command makes the figure for other parameters."""
+    """Where stored runs are drawn, commands make figures for other parameters."""
     name, notebook = notebooks.name_of(source), stored(source)
     drawn = any("image/svg+xml" in out.get("data", {}) for _, out in _outputs(notebook))
     if name in TO_REBUILD or not drawn:
@@ -407,9 +407,11 @@ def change_it(source: Path) -> list[str]:
             offered.add(change.definition.name)
             if change.page != source:
                 problems.append(f"Change it: it must show this page: --show {name}")
-    return problems + [
-        f"{one}: no 'Change it' with its command" for one in sorted(wanted - offered)
-    ]
+    if wanted and not offered:  # some serve numbers only
+        problems.append(
+            f"no 'Change it' with a command for {', '.join(sorted(wanted))}"
+        )
+    return problems
 
 
 def width(source: Path) -> list[str]:

@@ -337,7 +337,7 @@ SHOW = "--show truthful/01_tiny --out runs/mine"
     [
         (f"`{COMMAND} {SHOW}`", ""),
         (f"```bash\n.venv/bin/{COMMAND} \\\n    {SHOW}\n```", ""),
-        ("nothing", "truthful/run: no 'Change it' with its command"),
+        ("nothing", "no 'Change it' with a command for truthful/run"),
         (f"`{COMMAND}`", "it must show this page: --show truthful/01_tiny"),
         (f"`{COMMAND} --show truthful/02`", "Change it: There is no notebook"),
         (f"`{COMMAND.replace('steps=', 'step=')} {SHOW}`", "run has no 'step': there"),

@@ -114,7 +114,8 @@ def test_changes_reach_tasks_rows_and_what_is_derived(book, workers, capsys):
     values = ("--set", 'variants=["plain", "even"]', "--set", "scale=0.5")
     assert book.change(*CHANGE, *values, "--workers", workers) == 0
     said = capsys.readouterr().out
-    assert said.startswith(f"{book.out / 'truthful' / 'run.csv'}: steps = 5, variants")
+    assert said.startswith("8 tasks (the book's 8 took 0 CPU seconds) ...\n")
+    assert f"\n{book.out / 'truthful' / 'run.csv'}: steps = 5, variants" in said
     got = book.table()
     assert {row[0] for row in got.rows} == {"plain", "even"}
     assert len(got.rows) == 2 * 4 * 5
