@@ -98,7 +98,7 @@ class _Given:
         if not named:
             check.fail(name, self.claim.id, "one case or more", named)
         found = {case: self.read(name, number) for case, number in named.items()}
-        facts = {c: rounded(one.value, bound=self.bound) for c, one in found.items()}
+        facts = {c: _plain(one.value, self.bound) for c, one in found.items()}
         self.facts[name] = facts if named is numbers else facts[""]
         return found
 
@@ -428,7 +428,7 @@ class Checks:
         """
         checked = {item.claim.id for item in self.done}
         missing = [name for name in self.claims if name not in checked]
-        if missing:
+        if missing and not own_results.folder():
             raise VerdictError(f"{self.notebook}: not checked: {', '.join(missing)}.")
         verdicts.show(verdicts.closing(self.done))
 
@@ -463,7 +463,7 @@ class Checks:
         item = Check(
             claim=claim,
             verdict="not applicable" if elsewhere else verdict,
-            value=None if value is None else rounded(value.value, bound=given.bound),
+            value=None if value is None else _plain(value.value, given.bound),
             interval=None if value is None else _ends(value),
             finding=given.finding + elsewhere,
             bound=rounded(given.bound, digits=2),
@@ -521,6 +521,11 @@ def _hold(
         if verdict == _judge(less.values()) == "reproduced":
             verdict = "empty"
     given.found(verdict, _worst(cases.values()), "")
+
+
+def _plain(number: float, bound: float) -> float | None:
+    """Return a rounded number as JSON has it: None for an infinite one."""
+    return rounded(number, bound=bound) if math.isfinite(number) else None
 
 
 def _same(have: object, want: Scalar) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -576,6 +577,20 @@ def test_a_parameter_that_the_notebook_does_not_give(check) -> None:
     # that the notebook never gives eta.
     with pytest.raises(LedgerError, match="give eta to open_notebook"):
         check(book(make(at=AT), n=3))
+
+
+def test_an_infinite_number_of_a_trial_is_json_all_the_same(shown) -> None:
+    endless = Interval(math.inf, 0.0, math.inf, 1e-7)
+    checks = book(make(at={"n": 1}, evidence="sampling"), n=2)
+    checks.check_value(ID, endless, choices={"other": endless})
+    payload = json.loads(json.dumps(shown[-1][claims.MIME_TYPE], allow_nan=False))
+    assert payload["value"] is None
+    assert payload["choices"] == {"other": None}
+
+
+def test_a_page_with_other_results_ends_even_if_it_missed_a_check(monkeypatch) -> None:
+    monkeypatch.setenv("DPLIB_RESULTS", "somewhere")
+    book(make()).table()
 
 
 # -- once each, and all of them -----------------------------------------------
