@@ -404,6 +404,11 @@ class Checks:
         ``labels`` are the rows: a claim and its label, in order; ``head`` stands above
         the labels.
         """
+        if self._labels or len(set(labels.values())) < len(labels):
+            raise LedgerError(
+                f"{self.notebook}: one_table needs a label of its own for each row, "
+                "and no other table around it."
+            )
         first, self._labels = len(self.done), labels
         try:
             yield

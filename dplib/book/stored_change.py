@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import shlex
 import subprocess
 import sys
@@ -89,6 +90,8 @@ def parse(arguments: Sequence[str], root: Path) -> Change:
     add("--out", type=Path, help="folder, by default runs/CHAPTER-NAME")
     add("--workers", type=int, default=1, help="processes")
     given = parser.parse_args(arguments)
+    if given.workers < 1:
+        raise StoredError(f"--workers must be 1 or more, not {given.workers}.")
     (path,) = find(root, [given.name])
     changes = _changes(load_definition(path), given.values)
     out = given.out or root / "runs" / given.name.replace("/", "-")
@@ -112,13 +115,17 @@ def _changes(definition: Definition, settings: Sequence[str]) -> dict[str, Any]:
     have = f"there are {', '.join(known)}."
     for setting in settings:
         name, sign, text = setting.partition("=")
-        if name not in known or not sign:
+        if not sign:
+            raise StoredError(f"--set needs PARAMETER=VALUE, not {setting}; {have}")
+        if name not in known:
             raise StoredError(f"{definition.name} has no {name!r}: {have}")
         value: Any = text
         with contextlib.suppress(ValueError):
             value = json.loads(text, parse_constant=str)
         if isinstance(known[name], str) and not isinstance(value, str):
             value = text
+        if isinstance(value, float) and isinstance(known[name], int):
+            value = int(value) if value.is_integer() else value  # 1e3
         if not _alike(value, known[name]):
             typed = shlex.quote(f"{name}={json.dumps(known[name], ensure_ascii=False)}")
             raise StoredError(
@@ -138,9 +145,8 @@ def _alike(value: object, known: object) -> bool:
             return False
         have, want = (x.values() if isinstance(x, dict) else x for x in (value, known))
         return all(any(_alike(one, other) for other in want) for one in have)
-    numbers = (int, float)
-    if type(known) in numbers:
-        return type(value) in numbers
+    if type(known) is float and isinstance(value, int | float):
+        return not isinstance(value, bool) and math.isfinite(value)
     return type(value) is type(known)
 
 
@@ -163,7 +169,9 @@ def _claim(change: Change) -> None:
             raise StoredError(
                 f"{out} holds other things: give another --out."
             ) from None
-    if (old := noted.get(name, changes)) != changes:
+    table = change.definition.table
+    begun = table.exists() or any(change.definition.kept.glob("*/*"))
+    if (old := noted.get(name, changes)) != changes and begun:
         raise StoredError(f"{out} holds {name} with {_words(old)}: give another --out.")
     write_atomically(out / _MARK, json.dumps(noted | {name: changes}, indent=1) + "\n")
 
@@ -225,7 +233,7 @@ def main(arguments: Sequence[str]) -> int:
             stored_work.produce(definition, workers=change.workers)
         print(f"{definition.table}: {_words(definition.changes)}")
         lost = "" if change.page is None else _show(change, change.page)
-    except (StoredError, notebooks.NotebookError) as error:
+    except (StoredError, notebooks.NotebookError, OSError) as error:
         lost = str(error)
     if lost:
         print(lost, file=sys.stderr)

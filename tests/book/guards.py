@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import datetime
+import itertools
 import json
 import re
 import shlex
@@ -167,7 +168,11 @@ def _leaves(value: Any, name: str = "") -> Iterator[str]:
 
 def magics(source: Path) -> list[str]:
     """All code is plain Python, and no cell asks nbval to look away."""
-    problems = []
+    problems = [
+        f"a text with the tags {', '.join(cell.metadata['tags'])}"
+        for cell in stored(source).cells
+        if cell.cell_type != "code" and cell.metadata.get("tags")
+    ]
     for cell in _code(stored(source)):
         try:
             ast.parse(cell.source)
@@ -292,13 +297,20 @@ LARGEST = 20  # lines of a cell that a reader sees
 VISIBLE = 100  # lines of code that a reader sees on a page: about 80
 LINE = 92  # characters of a verdict's word and finding: one line on a desk
 
-_EXERCISE = re.compile(r"^`{3,}\{exercise\}[^\n]*\n:label: (\S+)$", re.M)
-_SOLUTION = re.compile(
-    r"^`{3,}\{solution-start\} (\S+)\n(?::\w+: [^\n]*\n)*?:class: dropdown$", re.M
-)
-_ERRATUM = re.compile(
-    r"^`{3,}\{admonition\} Erratum[^\n]*\n(?!:class: .*\bdropdown\b)", re.M
-)
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|:{3,})\{([\w:-]+)\}[ \t]*(.*)$")
+_OPTION = re.compile(r"^[ \t]*:?([\w-]+):[ \t]*(.*)$")
+
+
+def directives(text: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield name, title and options of each directive, whatever fence it has."""
+    rows = text.splitlines()
+    for at, row in enumerate(rows):
+        if opened := _FENCE.match(row):
+            below = rows[at + 1 :]
+            if below and below[0].strip() == "---":
+                below = below[1:]
+            given = itertools.takewhile(bool, map(_OPTION.match, below))
+            yield (*opened.groups(), {o.group(1): o.group(2) for o in given if o})
 
 
 def folded(source: Path) -> list[str]:
@@ -325,8 +337,9 @@ def visible(notebook: Any) -> Iterator[Any]:
     inside = False
     for cell in notebook.cells:
         if cell.cell_type != "code":
-            marks = re.findall(r"^`{3,}\{solution-(start|end)\}", cell.source, re.M)
-            inside = marks[-1] == "start" if marks else inside
+            for name, _, _ in directives(cell.source):
+                if name in ("solution-start", "solution-end"):
+                    inside = name == "solution-start"
         elif not inside and not set(cell.metadata.get("tags", [])) & _FOLDS:
             yield cell
 
@@ -344,17 +357,17 @@ def story(source: Path) -> list[str]:
     if notebooks.name_of(source) in TO_REBUILD:
         return []
     notebook, text = stored(source), source.read_text(encoding="utf-8")
-    seen = {cell.source: lines(cell) for cell in visible(notebook)}
+    seen = [(cell.source, lines(cell)) for cell in visible(notebook)]
     problems = [
         f"a visible cell of {count} lines, over {LARGEST}: {code.splitlines()[0]}"
-        for code, count in seen.items()
+        for code, count in seen
         if count > LARGEST
     ]
     cells = [c for c in _code(notebook) if "hide-cell" in c.metadata.get("tags", [])]
     if len(cells) > 1:
         problems.append(f"{len(cells)} cells with the tag hide-cell, not one")
-    if sum(seen.values()) > VISIBLE:
-        problems.append(f"{sum(seen.values())} visible lines of code, over {VISIBLE}")
+    if (total := sum(count for _, count in seen)) > VISIBLE:
+        problems.append(f"{total} visible lines of code, over {VISIBLE}")
     for cell in visible(notebook):
         if "parameters" in cell.metadata.get("tags", []):
             problems.append("the parameters are not folded")
@@ -370,48 +383,75 @@ def story(source: Path) -> list[str]:
             if (long := len(f"{word} {found['finding']}")) > LINE:
                 where = f"{found['id']}: a verdict of {long} characters, over {LINE}"
                 problems.append(f"{where} with sign and word: shorten the finding")
-    exercises, solved = set(_EXERCISE.findall(text)), set(_SOLUTION.findall(text))
-    if not exercises:
-        problems.append("no exercise")
-    problems += [f"{one}: no folded solution" for one in sorted(exercises - solved)]
+    return problems + exercises(text) + errata(text)
+
+
+def exercises(text: str) -> list[str]:
+    """Exercises, each with a folded solution that checks nothing."""
+    found = [(name, title, o) for name, title, o in directives(text)]
+    asked = [o.get("label", title) for name, title, o in found if name == "exercise"]
+    solved = {
+        title
+        for name, title, o in found
+        if name == "solution-start" and "dropdown" in o.get("class", "").split()
+    }
+    problems = [
+        f"exercise {one}: no {{solution-start}} {one} with :class: dropdown"
+        for one in asked
+        if one not in solved
+    ]
+    if not asked:
+        problems.append("no {exercise}")
+    names = [name for name, _, _ in found]
+    if names.count("solution-start") != names.count("solution-end"):
+        problems.append("a {solution-start} without {solution-end}, or the reverse")
     for part in re.findall(r"\{solution-start\}.*?\{solution-end\}", text, re.S):
-        if "book.check_" in part:
+        if re.search(r"\bbook\.", part):
             problems.append("a check inside a solution")
-    if _ERRATUM.search(text):
-        problems.append("an erratum that does not fold (:class: warning dropdown)")
     return problems
 
 
-_CHANGE_IT = re.compile(
-    r"^(`{3,})\{admonition\} Change it\n:class: change-it\n(.*?)^\1$", re.M | re.S
-)
+def errata(text: str) -> list[str]:
+    """Every erratum is an admonition that folds."""
+    says = re.compile(r"\berrat(?:um|a)\b", re.I)
+    folds = "it must be {admonition} Erratum: ... with :class: warning dropdown"
+    return [
+        f"an erratum that does not fold, {title}: {folds}"
+        for name, title, options in directives(text)
+        if (says.search(title) or says.search(name))
+        and "dropdown" not in options.get("class", "").split()
+    ] + [
+        f"an erratum that does not fold, {row}: {folds}"
+        for row in text.splitlines()
+        if re.match(r"#+ |\*\*", row) and says.search(row[:40])
+    ]
 
 
 def change_it(source: Path) -> list[str]:
-    """Where stored runs are drawn, commands make figures for other parameters."""
+    """Below what a stored run shows stands the command for other parameters."""
     name, notebook = notebooks.name_of(source), stored(source)
-    drawn = any("image/svg+xml" in out.get("data", {}) for _, out in _outputs(notebook))
-    if name in TO_REBUILD or not drawn:
+    if name in TO_REBUILD:
         return []
     code = "\n".join(cell.source for cell in _code(notebook))
     wanted = set(re.findall(r'stored\.load\(\s*"([^"]+)"', code))
-    problems, offered = [], set()
-    for _, text in _CHANGE_IT.findall(source.read_text(encoding="utf-8")):
-        for command in re.findall(r"dplib\.book\.stored change ([^`]*)", text):
+    problems, offered, folders = [], set(), []
+    prose = "\n".join(c.source for c in notebook.cells if c.cell_type != "code")
+    for command in re.findall(r"stored change\b((?:\\\n|[^`\n])*)", prose):
+        try:
             words = shlex.split(command.replace("\\\n", " "))
-            try:
-                change = stored_change.parse(words, root_of(source))
-            except (StoredError, notebooks.NotebookError) as error:
-                problems.append(f"Change it: {error}")
-                continue
-            offered.add(change.definition.name)
-            if change.page != source:
-                problems.append(f"Change it: it must show this page: --show {name}")
-    if wanted and not offered:  # some serve numbers only
-        problems.append(
-            f"no 'Change it' with a command for {', '.join(sorted(wanted))}"
-        )
-    return problems
+            change = stored_change.parse(words, root_of(source))
+        except (StoredError, notebooks.NotebookError, ValueError) as error:
+            problems.append(f"Change it: {error}")
+            continue
+        offered.add(change.definition.name)
+        folders.append(change.out)
+        if change.page != source:
+            problems.append(f"Change it: it must show this page: --show {name}")
+    if len(set(folders)) < len(folders):
+        problems.append("Change it: two commands with one --out")
+    return problems + [
+        f"no 'Change it' with a command for {one}" for one in sorted(wanted - offered)
+    ]
 
 
 def width(source: Path) -> list[str]:

@@ -651,6 +651,17 @@ def test_a_table_of_the_paper_has_the_checks_of_its_rows(labels) -> None:
         checks.check_value("truthful.a", 0.5)
 
 
+def test_no_row_of_a_table_of_the_paper_hides_another() -> None:
+    checks = book(*(make(id=f"truthful.{name}") for name in "ab"))
+    twice = {"truthful.a": "same", "truthful.b": "same"}
+    with pytest.raises(LedgerError, match="a label of its own"):
+        checks.one_table("row", twice).__enter__()
+    with checks.one_table("row", {"truthful.a": "1"}):
+        with pytest.raises(LedgerError, match="no other table around it"):
+            checks.one_table("row", {"truthful.b": "2"}).__enter__()
+        checks.check_value("truthful.a", 0.5)
+
+
 def test_a_wrong_verdict_in_a_table_raises_as_ever() -> None:
     checks = book(make())
     with pytest.raises(VerdictError), checks.one_table("row", {ID: "1"}):

@@ -245,10 +245,22 @@ CELLS = [
     (cell(DRAWS, "source", "n" + "\nn" * 20), "a visible cell of 21 lines, over 20: n"),
     (cell(DRAWS, "source", "n" + "\nn" * 100), "lines of code, over 100"),
     (verdict("finding", "word " * 20), "half: a verdict of 113 characters"),
-    (both("{exercise} Compute", "{note} Compute"), "no exercise"),
-    (both(":class: dropdown", ":hidden:"), "tiny-half: no folded solution"),
-    (both("```{solution-end}\n```", "book.check_ {solution-end}"), "inside a solution"),
-    (both("# A tiny", f"{ERRATUM}\n# A tiny"), "an erratum that does not fold"),
+    (both("{exercise} Compute", "{note} Compute"), "no {exercise}"),
+    (both(":class: dropdown", ":hidden:"), "tiny-half: no {solution-start} tiny-half"),
+    (both("{solution-end}", "{note}"), "a {solution-start} without {solution-end}"),
+    (both(":label: tiny-half\n", ":label: tiny-more\n"), "exercise tiny-more: no"),
+    *(
+        (both("# A tiny", f"{erratum}\n# A tiny"), "an erratum that does not fold")
+        for erratum in (
+            ERRATUM,
+            ERRATUM.replace("```", ":::"),
+            ERRATUM.replace("Erratum: one", "An erratum"),
+            ERRATUM.replace("{admonition} Erratum: one", "{warning} Errata"),
+            "## Erratum: one\n",
+            "**Erratum.** One.\n",
+        )
+    ),
+    (both("```{solution-end}", "book.check_\n```{solution-end}"), "inside a solution"),
     # Paths of a machine; escaped, a line break would look like a letter before one.
     (cell(DRAWS, "outputs", 0, "text", HOME), MACHINE),
     (cell(DRAWS, "source", f'open("{HOME}")'), MACHINE),
@@ -344,6 +356,8 @@ SHOW = "--show truthful/01_tiny --out runs/mine"
         (f"`{COMMAND.replace('=5', '=five')} {SHOW}`", "steps must be like the book's"),
         (f"`{COMMAND.replace('/run', '/walk')} {SHOW}`", "results/walk.py"),
         (f"`{COMMAND} {SHOW} --more`", "unrecognized arguments: --more"),
+        (f"`{COMMAND} {SHOW} 'open`", "Change it: No closing quotation"),
+        (f"`{COMMAND} {SHOW}` or `{COMMAND}0 {SHOW}`", "two commands with one --out"),
     ],
 )
 def test_where_a_stored_run_is_drawn_one_may_change_it(root, command, words):
@@ -356,6 +370,19 @@ def test_where_a_stored_run_is_drawn_one_may_change_it(root, command, words):
     found = complaints(root)
     assert words in found
     assert bool(words) == bool(found)
+
+
+@pytest.mark.parametrize(
+    "erratum",
+    [
+        ERRATUM.replace("warning", "warning dropdown"),
+        ERRATUM.replace(":class:", ":name: one\n:class: dropdown"),
+        "We list errata elsewhere.\n",
+    ],
+)
+def test_an_erratum_that_folds_passes(root, erratum):
+    both("# A tiny", f"{erratum}\n# A tiny")(root)
+    assert complaints(root) == ""
 
 
 def test_a_notebook_without_outputs_is_noticed(root):

@@ -184,7 +184,10 @@ def test_by_default_it_goes_to_runs(book):
         (["truthful/run"], "nothing to --set; there are seed, steps, variants,"),
         ([*CHANGE, "--sets", "steps=5"], "unrecognized arguments"),
         (["truthful/run", "--set", "step=5"], "has no 'step': there are seed, steps,"),
-        (["truthful/run", "--set", "steps"], "has no 'steps'"),
+        (["truthful/run", "--set", "steps"], "--set needs PARAMETER=VALUE, not steps;"),
+        (["truthful/run", "--set", "steps=2.5"], "steps must be like the book's"),
+        (["truthful/run", "--set", "scale=1e400"], "scale must be like the book's"),
+        ([*CHANGE, "--workers", "0"], "--workers must be 1 or more"),
         ([*CHANGE, "--set", "steps=many"], "like the book's, --set steps=3; it cannot"),
         ([*CHANGE, "--set", "steps=true"], "cannot be true"),
         ([*CHANGE, "--set", "scale=NaN"], "cannot be NaN"),
@@ -209,12 +212,23 @@ def test_what_cannot_be_is_refused_in_a_sentence(book, capsys, arguments, words)
 
 def test_a_definition_that_breaks_is_one_sentence(book):
     # `steps` is a number, so that nobody refuses it before the definition does.
-    text = book.code.read_text().replace("range(4)", "range(PARAMETERS['steps'])")
+    text = book.code.read_text().replace("range(4)", "range(4 // PARAMETERS['steps'])")
     other = book.root / "other" / "notebooks" / "truthful" / "results" / "run.py"
     other.parent.mkdir(parents=True)
     other.write_text(text)
-    with pytest.raises(StoredError, match=r"run with steps = 2\.5: 'float'"):
-        stored_change.parse(["truthful/run", "--set", "steps=2.5"], book.root / "other")
+    with pytest.raises(StoredError, match=r"run with steps = 0: integer div"):
+        stored_change.parse(["truthful/run", "--set", "steps=0"], book.root / "other")
+
+
+def test_a_whole_number_may_be_written_as_a_power_of_ten(book):
+    found = stored_change.parse(["truthful/run", "--set", "steps=1e1"], book.root)
+    assert found.definition.changes == {"steps": 10}
+
+
+def test_a_change_that_failed_does_not_keep_its_folder(book, capsys):
+    assert book.change("truthful/run", "--set", "steps=-5") == 0  # no rows
+    book.out.joinpath("truthful", "run.csv").unlink()
+    assert book.change("truthful/run", "--set", "steps=2") == 0, capsys.readouterr()
 
 
 def test_a_text_may_look_like_a_number_and_a_mapping_have_other_names(book):
@@ -340,10 +354,10 @@ def test_a_cell_that_lacks_rows_stops_alone(book, capsys):
     said = capsys.readouterr()
     assert said.err == (
         "truthful/01_tiny: code cell 5 stopped with StoredError: truthful/run: no row "
-        "with {'variant': 'odd'}, and 1 after it; the file has all the others.\n"
+        "with {'variant': 'odd'}; the file has all the others.\n"
     )
     assert str(book.out / "01_tiny.ipynb") in said.out
     found = shown(book)
     assert len(found["figures"]) == 1
-    assert found["errors"] == ["StoredError", "VerdictError"]
+    assert found["errors"] == ["StoredError"]
     assert json.loads((book.out / "changes.json").read_text())["truthful/run"]
