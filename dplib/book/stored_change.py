@@ -5,7 +5,7 @@ Command line::
     python -m dplib.book.stored change CHAPTER/NAME --set PARAMETER=VALUE ...
         [--show CHAPTER/NN_TOPIC] [--out FOLDER] [--workers N]
 
-as ``change rewards/grid --set discount=0.95 --set samples=100 --show rewards/05_cost``.
+as ``change rewards/grid --set discount=0.95 --set samples=40 --show rewards/05_cost``.
 
 The definition of the result runs with these values of its PARAMETERS, as
 ``python -m dplib.book.stored run`` runs it with the book's: it can be stopped and goes
