@@ -71,6 +71,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dplib.book import code_key, ledger, own_results
+from dplib.book.replicates import CHANCE, Interval, stored_mean
 
 __all__ = [
     "CHANGED",
@@ -335,6 +336,24 @@ class Stored:
             except ValueError:
                 pass
         return np.array(found)
+
+    def interval(
+        self, mean: str, error: str, /, *, cases: int = 1, **where: Cell
+    ) -> Interval:
+        """Return the mean that a row holds, with the interval of its standard error.
+
+        Parameters
+        ----------
+        mean, error : str
+            The columns. The mean is of ``samples`` numbers, one of the parameters.
+        cases : int
+            So many intervals all hold but once in a million.
+        **where : str, int or float
+            Other columns, and the values that they must have.
+        """
+        value, spread = (self.column(name, **where)[0] for name in (mean, error))
+        samples = self.about["parameters"]["samples"]
+        return stored_mean(value, spread, samples, chance=CHANCE / cases)
 
 
 def load(name: str, *, root: Path | None = None) -> Stored:

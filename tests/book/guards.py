@@ -388,7 +388,7 @@ def story(source: Path) -> list[str]:
 
 def exercises(text: str) -> list[str]:
     """Exercises, each with a folded solution that checks nothing."""
-    found = [(name, title, o) for name, title, o in directives(text)]
+    found = list(directives(text))
     asked = [o.get("label", title) for name, title, o in found if name == "exercise"]
     solved = {
         title

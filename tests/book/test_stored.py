@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dplib.book import stored, stored_work
+from dplib.book.replicates import mean_interval
 from dplib.book.stored import StoredError
 
 TINY = '''\
@@ -440,3 +441,16 @@ def test_the_command_line(book, monkeypatch, capsys):
     assert "does not agree" in capsys.readouterr().err
     assert stored.main(["run", "tiny/none"]) == 1
     assert "there is no notebooks/tiny/results/none.py" in capsys.readouterr().err
+
+
+def test_a_stored_mean_has_the_interval_of_its_sample():
+    sample = np.array([1.0, 2.0, 4.0])
+    error = sample.std(ddof=1) / 3**0.5
+    rows = (("a", repr(float(sample.mean())), repr(float(error))), ("b", "0.0", "1.0"))
+    about = {"parameters": {"samples": 3}}
+    table = stored.Stored("x/y", ("arm", "mean", "error"), rows, about)
+    found = table.interval("mean", "error", cases=5, arm="a")
+    want = mean_interval(sample, chance=1e-6 / 5)
+    assert found.chance == want.chance
+    assert found.low == pytest.approx(want.low)
+    assert found.high == pytest.approx(want.high)

@@ -226,9 +226,9 @@ def test_a_whole_number_may_be_written_as_a_power_of_ten(book):
 
 
 def test_a_change_that_failed_does_not_keep_its_folder(book, capsys):
-    assert book.change("truthful/run", "--set", "steps=-5") == 0  # no rows
-    book.out.joinpath("truthful", "run.csv").unlink()
-    assert book.change("truthful/run", "--set", "steps=2") == 0, capsys.readouterr()
+    assert book.change("truthful/run", "--set", "seed=-1") == 1  # of no stream
+    assert "task ('plain', 0) failed" in capsys.readouterr().err
+    assert book.change("truthful/run", "--set", "seed=2") == 0
 
 
 def test_a_text_may_look_like_a_number_and_a_mapping_have_other_names(book):
