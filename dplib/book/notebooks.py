@@ -44,6 +44,7 @@ from typing import Any
 import jupytext
 import nbclient
 import nbformat
+from jupyter_core.paths import jupyter_data_dir
 from nbclient.exceptions import (
     CellExecutionError,
     CellTimeoutError,
@@ -517,10 +518,22 @@ def trust(root: Path, names: Sequence[str] = ()) -> None:
     The signature is kept in the reader's home folder; where that cannot be written,
     nothing happens.
     """
-    with contextlib.suppress(OSError), NotebookNotary() as notary:
-        for source in find(root, names):
-            if (stored := _stored(source)) is not None:
-                notary.sign(stored)
+    stored = [_stored(source) for source in find(root, names)]
+    sign(*(notebook for notebook in stored if notebook is not None))
+
+
+def sign(*notebooks: Any) -> None:
+    """Sign notebooks in the reader's home folder, if it can be written.
+
+    The notary is told the folder: to find it by itself it starts an application, which
+    sets up the logging of the whole process anew and may close its ``stderr``.
+    """
+    with contextlib.suppress(OSError):
+        folder = Path(jupyter_data_dir())
+        folder.mkdir(parents=True, exist_ok=True)
+        with NotebookNotary(data_dir=str(folder)) as notary:
+            for notebook in notebooks:
+                notary.sign(notebook)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -35,7 +35,6 @@ from typing import Any, NoReturn
 
 import nbformat
 from nbclient.exceptions import DeadKernelError
-from nbformat.sign import NotebookNotary
 
 from dplib.book import kernels, ledger, notebooks, stored_work
 from dplib.book.stored import (
@@ -201,8 +200,7 @@ def _show(change: Change, page: Path) -> str:
     ]
     target = change.out / f"{page.stem}.ipynb"
     write_atomically(target, nbformat.writes(notebook) + "\n")
-    with contextlib.suppress(OSError), NotebookNotary() as notary:
-        notary.sign(notebook)  # or JupyterLab shows no figure
+    notebooks.sign(notebook)  # or JupyterLab shows no figure
     with kernels.surroundings():
         to_html = ["nbconvert", "--to", "html", "--no-input", "--log-level", "ERROR"]
         command = [sys.executable, "-m", *to_html, str(target)]

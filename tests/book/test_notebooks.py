@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -505,6 +506,23 @@ def test_a_trusted_notebook_shows_its_figures(root, monkeypatch, capfd) -> None:
     capfd.readouterr()
     notebooks.trust(root)
     assert capfd.readouterr() == ("", "")
+
+
+def test_signing_leaves_the_logging_of_the_process_alone(tmp_path, monkeypatch) -> None:
+    # Handlers were shut down, and one of them closed the stderr of the tests with it.
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "made"))
+    closed: list[logging.Handler] = []
+
+    class Handler(logging.Handler):
+        def close(self) -> None:
+            closed.append(self)
+            super().close()
+
+    mine = Handler()
+    notebooks.sign(nbformat.v4.new_notebook())
+    assert (tmp_path / "made" / "nbsignatures.db").exists()
+    assert closed == []
+    mine.close()
 
 
 # -- the key ------------------------------------------------------------------
