@@ -62,10 +62,10 @@ def read_sbml(path: Path) -> Network:
         reason = getattr(error, "strerror", None) or "not a text in UTF-8"
         raise NetworkError(f"{path.name}: {reason}") from None
     for number in range(document.getNumErrors()):
-        error = document.getError(number)
-        if error.isError() or error.isFatal():
-            where = f"{path.name}, line {error.getLine()}"
-            raise NetworkError(f"{where}: {error.getShortMessage()}")
+        found = document.getError(number)
+        if found.isError() or found.isFatal():
+            where = f"{path.name}, line {found.getLine()}"
+            raise NetworkError(f"{where}: {found.getShortMessage()}")
     for name in CONVERSIONS:
         properties = libsbml.ConversionProperties()
         properties.addOption(name, True)
