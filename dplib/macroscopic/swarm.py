@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplib import check
-from dplib.macroscopic.network import IntArray, Network
+from dplib.macroscopic.network import IntArray, Network, NetworkError
 
 __all__ = ["Adjacency", "Counts", "Swarm", "observing"]
 
@@ -54,9 +54,11 @@ class Swarm:
     query: IntArray
 
     def __post_init__(self) -> None:
-        if np.any(self.query < 0) or np.any(self.query.sum(axis=0) > 1):
-            must = "disjoint sets of species (each species in one sum at most)"
-            check.fail("query", "Swarm", must, self.query.tolist())
+        if np.any(self.query.sum(axis=0) > 1):
+            twice = self.network.species[int(np.argmax(self.query.sum(axis=0)))]
+            raise NetworkError(
+                f"{twice!r} stands in two sets of what is seen"
+            )
         if len(set(self.homes)) < len(self.homes):
             check.fail("homes", "Swarm", "another species for each type", self.homes)
 
