@@ -27,7 +27,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numba
@@ -40,7 +40,7 @@ from dplib.macroscopic.distribution import Distribution
 from dplib.macroscopic.network import FloatArray, IntArray
 from dplib.macroscopic.swarm import Counts, Swarm
 
-__all__ = ["Forest", "Shape", "binary_shapes", "depth", "observed"]
+__all__ = ["Forest", "Shape", "binary_shapes", "by_size", "depth", "observed", "plant"]
 
 FACTOR = 0x9E3779B97F4A7C1
 """Of the hash function, odd."""
@@ -251,7 +251,7 @@ class Forest:
         return number
 
     def _moved(self, tree: int, lose: bool, gain: bool) -> set[int]:
-        """Return the trees where a robot has left one leaf, come to another, or both."""
+        """Return the trees where one leaf loses a robot, one gains one, or both."""
         node = self._nodes[tree]
         if not (lose or gain):
             return {tree}
@@ -279,7 +279,9 @@ class Forest:
         node = self._nodes[tree]
         if node.parts:
             parts = functools.reduce(_product, map(self._polynomials, node.parts))
-            found = _compound(parts, node.key, node.log_c, top or len(parts.start))
+            found: Weights = _compound(
+                parts, node.key, node.log_c, top or len(parts.start)
+            )
         else:
             left = np.arange(node.size, -1, -1)
             logs = -gammaln(left + 1.0)
@@ -318,7 +320,8 @@ def observed(swarm: Swarm) -> Callable[[Counts], Distribution] | None:
     if made is None:
         return None
     n_species = len(swarm.network.species)
-    seen = [next(iter(np.flatnonzero(column)), None) for column in swarm.query.T]
+    rows = [np.flatnonzero(row).tolist() for row in swarm.query]
+    seen = {species: value for value, row in enumerate(rows) for species in row}
     parts = {part for recipe, _ in made.values() for part in recipe}
     roots = [species for species in range(n_species) if species not in parts]
 
@@ -330,14 +333,16 @@ def observed(swarm: Swarm) -> Callable[[Counts], Distribution] | None:
             below = made[species][0] if species in made else ()
             return min(map(most, below), default=int(start[species]))
 
-        bounds = [sum(map(most, np.flatnonzero(row))) for row in swarm.query]
+        bounds = [sum(map(most, row)) for row in rows]
         forest = Forest(bounds)
 
         def grown(species: int) -> int:
             if species not in made:
-                return forest.leaf(int(start[species]), seen[species])
+                return forest.leaf(int(start[species]), seen.get(species))
             below, log_ratio = made[species]
-            return forest.join([grown(one) for one in below], log_ratio, seen[species])
+            return forest.join(
+                [grown(one) for one in below], log_ratio, seen.get(species)
+            )
 
         return forest.distribution(*map(grown, roots))
 
@@ -382,13 +387,15 @@ Shape = tuple["Shape", ...]
 """A rooted binary tree: ``()`` is a leaf, ``(left, right)`` a compound."""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def binary_shapes(leaves: int) -> tuple[Shape, ...]:
     """Return all unordered rooted binary trees with so many leaves.
 
+    There are as many as the Wedderburn-Etherington number says.
+
     Examples
     --------
-    >>> [len(binary_shapes(n)) for n in (1, 2, 3, 4, 5, 8, 16)]  # Wedderburn-Etherington
+    >>> [len(binary_shapes(n)) for n in (1, 2, 3, 4, 5, 8, 16)]
     [1, 1, 1, 2, 3, 23, 10905]
     """
     if leaves == 1:
@@ -397,11 +404,57 @@ def binary_shapes(leaves: int) -> tuple[Shape, ...]:
     for left in range(1, leaves // 2 + 1):
         right = leaves - left
         if left < right:
-            pairs = itertools.product(binary_shapes(right), binary_shapes(left))
+            found += itertools.product(binary_shapes(right), binary_shapes(left))
         else:
-            pairs = itertools.combinations_with_replacement(binary_shapes(left), 2)
-        found += pairs
+            found += itertools.combinations_with_replacement(binary_shapes(left), 2)
     return tuple(found)
+
+
+def by_size(leaves: int, robots: int) -> Forest:
+    """Return a forest for trees whose compounds are counted by their size.
+
+    Parameters
+    ----------
+    leaves : int
+        Number of types; y_i, i = 1 ... leaves, counts the compounds of i robots.
+    robots : int
+        Of each type.
+    """
+    return Forest([leaves * robots // size for size in range(1, leaves + 1)])
+
+
+def plant(forest: Forest, shape: Shape, robots: int, ratios: Iterable[float]) -> int:
+    """Return the tree of a shape in a forest that counts by size.
+
+    Parameters
+    ----------
+    forest : Forest
+        From `by_size`.
+    shape : Shape
+        The parts of each compound.
+    robots : int
+        Of each type.
+    ratios : iterable of float
+        Rates of collaboration, divided by those of decomposition: those inside the
+        left part, those inside the right part, that of the root.
+
+    Examples
+    --------
+    >>> forest = by_size(leaves=2, robots=1)
+    >>> found = forest.distribution(plant(forest, ((), ()), 1, [3.0]))
+    >>> found.outcomes.tolist(), np.exp(found.log_p).round(12).tolist()
+    ([[0, 1], [2, 0]], [0.75, 0.25])
+    """
+    rest = iter(ratios)
+
+    def grown(part: Shape) -> tuple[int, int]:
+        if not part:
+            return forest.leaf(robots, 0), 1
+        trees, sizes = zip(*map(grown, part), strict=True)
+        size = sum(sizes)
+        return forest.join(trees, math.log(next(rest)), size - 1), size
+
+    return grown(shape)[0]
 
 
 def depth(shape: Shape) -> int:
