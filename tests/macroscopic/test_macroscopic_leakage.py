@@ -15,7 +15,7 @@ from dplib.macroscopic.leakage import (
     leakage,
     two_sided_delta,
 )
-from dplib.macroscopic.swarm import Adjacency
+from dplib.macroscopic.swarm import TypeChange
 
 
 def of(probabilities, error=0.0):
@@ -112,22 +112,22 @@ def test_leakage_is_the_largest_over_the_neighbours():
         share = counts[0] / sum(counts)
         return of([share, 1 - share])
 
-    found = leakage(coin, (2, 2), nu=0.0, adjacency=Adjacency())
+    found = leakage(coin, (2, 2), nu=0.0, adjacency=TypeChange())
     assert found.value == pytest.approx(log(2), abs=1e-14)
     assert found.neighbour in {(1, 3), (3, 1)}
-    one_way = leakage(coin, (2, 3), nu=0.0, adjacency=Adjacency(moves=((1, 0),)))
+    one_way = leakage(coin, (2, 3), nu=0.0, adjacency=TypeChange(moves=((1, 0),)))
     assert (one_way.neighbour, one_way.outcome) == ((3, 2), (0,))
     assert one_way.value == pytest.approx(log(3 / 2), abs=1e-14)
     # A type that is empty next door: without it no outcome is impossible there.
-    assert leakage(coin, (1, 2), nu=0.0, adjacency=Adjacency()).value == np.inf
-    filled = Adjacency(empty_types=False)
+    assert leakage(coin, (1, 2), nu=0.0, adjacency=TypeChange()).value == np.inf
+    filled = TypeChange(empty_types=False)
     assert leakage(coin, (1, 2), nu=0.0, adjacency=filled).value == pytest.approx(
         log(2), abs=1e-14
     )
 
 
 def test_nobody_adjacent_leaks_nothing():
-    alone = leakage(lambda _: SEEN, (0, 0), nu=0.0, adjacency=Adjacency())
+    alone = leakage(lambda _: SEEN, (0, 0), nu=0.0, adjacency=TypeChange())
     assert (alone.value, alone.neighbour) == (0.0, ())
 
 

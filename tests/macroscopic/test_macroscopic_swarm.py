@@ -5,7 +5,7 @@ import pytest
 
 from dplib.macroscopic import paper
 from dplib.macroscopic.network import NetworkError, parse
-from dplib.macroscopic.swarm import Adjacency, Swarm, observing
+from dplib.macroscopic.swarm import TypeChange, Swarm, observing
 
 
 def test_the_example_of_section_3_starts_as_printed():
@@ -53,21 +53,21 @@ def test_what_is_seen_are_disjoint_sums():
 
 
 def test_adjacent_databases_differ_by_one_robot():
-    every = list(Adjacency().neighbours((2, 1, 0)))
+    every = list(TypeChange().neighbours((2, 1, 0)))
     assert sorted(every) == [(1, 1, 1), (1, 2, 0), (2, 0, 1), (3, 0, 0)]
-    assert len(list(Adjacency().neighbours((5, 5, 5)))) == 6
-    filled = list(Adjacency(empty_types=False).neighbours((2, 1, 0)))
+    assert len(list(TypeChange().neighbours((5, 5, 5)))) == 6
+    filled = list(TypeChange(empty_types=False).neighbours((2, 1, 0)))
     assert sorted(filled) == [(1, 1, 1), (1, 2, 0)]
-    one_way = Adjacency(moves=((0, 1),))
+    one_way = TypeChange(moves=((0, 1),))
     assert list(one_way.neighbours((2, 1, 0))) == [(1, 2, 0)]
     assert list(one_way.neighbours((0, 3, 0))) == []
 
 
 def test_adjacency_is_symmetric():
     for counts in [(2, 1, 0), (0, 0, 3), (4, 4, 4)]:
-        for other in Adjacency().neighbours(counts):
-            assert counts in list(Adjacency().neighbours(other))
+        for other in TypeChange().neighbours(counts):
+            assert counts in list(TypeChange().neighbours(other))
 
 
 def test_no_moves_is_not_all_moves():
-    assert list(Adjacency(moves=()).neighbours((2, 1))) == []
+    assert list(TypeChange(moves=()).neighbours((2, 1))) == []
