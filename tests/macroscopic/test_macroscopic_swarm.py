@@ -5,7 +5,7 @@ import pytest
 
 from dplib.macroscopic import paper
 from dplib.macroscopic.network import NetworkError, parse
-from dplib.macroscopic.swarm import TypeChange, Swarm, observing
+from dplib.macroscopic.swarm import Swarm, TypeChange, observing
 
 
 def test_the_example_of_section_3_starts_as_printed():
@@ -40,9 +40,9 @@ def test_counts_are_one_for_each_type(counts):
 
 def test_what_is_seen_are_disjoint_sums():
     network = parse("A <-> B : 1, 1")
-    with pytest.raises(ValueError, match="disjoint sets of species"):
+    with pytest.raises(ValueError, match="two sets of what is seen"):
         observing(network, ["A"], [["A", "B"], ["B"]])
-    with pytest.raises(ValueError, match="disjoint sets of species"):
+    with pytest.raises(ValueError, match="two sets of what is seen"):
         observing(network, ["A"], [["A", "A"]])
     with pytest.raises(NetworkError, match="no species 'C'"):
         observing(network, ["A"], [["C"]])
