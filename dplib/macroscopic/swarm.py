@@ -56,9 +56,7 @@ class Swarm:
     def __post_init__(self) -> None:
         if np.any(self.query.sum(axis=0) > 1):
             twice = self.network.species[int(np.argmax(self.query.sum(axis=0)))]
-            raise NetworkError(
-                f"{twice!r} stands in two sets of what is seen"
-            )
+            raise NetworkError(f"{twice!r} stands in two sets of what is seen")
         if len(set(self.homes)) < len(self.homes):
             check.fail("homes", "Swarm", "another species for each type", self.homes)
 
