@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from dplib import check
 from dplib.macroscopic.distribution import Distribution, aligned
 from dplib.macroscopic.network import FloatArray
-from dplib.macroscopic.swarm import TypeChange, Counts
+from dplib.macroscopic.swarm import Counts, TypeChange
 from dplib.privacy import divergence
 
 __all__ = ["Leakage", "between", "identification", "leakage", "two_sided_delta"]

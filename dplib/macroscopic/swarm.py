@@ -126,8 +126,8 @@ class TypeChange:
     def neighbours(self, counts: Counts) -> Iterator[Counts]:
         """Return the counts of the adjacent databases, one after the other."""
         types = range(len(counts))
-        moves = self.moves or [(s, t) for s in types for t in types if s != t]
-        for source, target in moves:
+        every = [(s, t) for s in types for t in types if s != t]
+        for source, target in every if self.moves is None else self.moves:
             if counts[source] > (0 if self.empty_types else 1):
                 other = list(counts)
                 other[source] -= 1
