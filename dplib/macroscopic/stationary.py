@@ -9,9 +9,10 @@ differ by conserved quantities give the same pi, so no equilibrium is solved for
 normaliser M is always needed, since robots are conserved (Anderson, Craciun and Kurtz
 2010, Theorem 4.2).
 
-For other networks pi is the null vector of the generator, found by the algorithm of
-Grassmann, Taksar and Heyman: it never subtracts, so that every probability keeps its
-digits, however small it is.
+What is observed of collaboration trees `dplib.macroscopic.trees` finds without listing
+states. For networks that are not complex balanced pi is the null vector of the
+generator, by the algorithm of Grassmann, Taksar and Heyman: it never subtracts, so that
+every probability keeps its digits, however small it is.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 from scipy.special import gammaln
 
+from dplib.macroscopic import trees
 from dplib.macroscopic.distribution import Distribution, observe
 from dplib.macroscopic.network import NetworkError
 from dplib.macroscopic.states import CAP, generator, reachable
@@ -51,8 +54,8 @@ def product_form(swarm: Swarm, counts: Counts, *, cap: int = CAP) -> Distributio
     return Distribution(states, logs - np.logaddexp.reduce(logs))
 
 
-def null_vector(swarm: Swarm, counts: Counts) -> Distribution:
-    """Return the stationary distribution over states of an irreducible network.
+def null_vector(swarm: Swarm, counts: Counts, *, cap: int = CAP) -> Distribution:
+    """Return the stationary distribution over the states that are not left for good.
 
     Examples
     --------
@@ -60,8 +63,22 @@ def null_vector(swarm: Swarm, counts: Counts) -> Distribution:
     >>> (np.exp(null_vector(paper.RESOURCE, (2, 1)).log_p) * 45).round(12)
     array([18., 12., 12.,  2.,  1.])
     """
-    states = reachable(swarm.network, swarm.start(counts), cap=MOST_DENSE)
-    rates = generator(swarm.network, states).toarray()
+    states = reachable(swarm.network, swarm.start(counts), cap=cap)
+    chain = generator(swarm.network, states)
+    number, label = connected_components(chain, connection="strong")
+    there, back = chain.nonzero()
+    leaves = label[there[label[there] != label[back]]]
+    closed = np.setdiff1d(np.arange(number), leaves)
+    if len(closed) > 1:
+        raise NetworkError(f"there are {len(closed)} steady states, not one")
+    stays = np.flatnonzero(label == closed[0])
+    if len(stays) > MOST_DENSE:
+        raise NetworkError(
+            "the steady state of a network that is not complex balanced is found up to "
+            f"{MOST_DENSE} states, not for {len(stays)}; a late time is an alternative"
+        )
+    states = states[stays]
+    rates = chain[stays][:, stays].toarray()
     np.fill_diagonal(rates, 0.0)
     for k in range(len(rates) - 1, 0, -1):
         rates[:k, k] /= rates[k, :k].sum()
@@ -75,11 +92,14 @@ def null_vector(swarm: Swarm, counts: Counts) -> Distribution:
 def observed(swarm: Swarm) -> Callable[[Counts], Distribution]:
     """Return the function from counts to the stationary distribution of y (cached).
 
-    By formula if the network is complex balanced, else by its null vector.
+    Without listing states if the network is a collaboration tree, else by formula if
+    it is complex balanced, else by its null vector.
     """
+    if (by_tree := trees.observed(swarm)) is not None:
+        return by_tree
     balanced = balanced_point(swarm.network) is not None
 
-    @functools.lru_cache(maxsize=1024)
+    @functools.lru_cache(maxsize=64)
     def law(counts: Counts) -> Distribution:
         states = product_form if balanced else null_vector
         return observe(states(swarm, counts), swarm.query)
