@@ -20,7 +20,7 @@ import numpy as np
 from dplib import check
 from dplib.macroscopic.network import IntArray, Network, NetworkError
 
-__all__ = ["Adjacency", "Counts", "Swarm", "observing"]
+__all__ = ["TypeChange", "Counts", "Swarm", "observing"]
 
 Counts = tuple[int, ...]
 """Number of robots of each type."""
@@ -101,7 +101,7 @@ def observing(
 
 
 @dataclass(frozen=True)
-class Adjacency:
+class TypeChange:
     """Which databases are adjacent: one robot changes its type.
 
     Parameters
@@ -114,9 +114,9 @@ class Adjacency:
 
     Examples
     --------
-    >>> list(Adjacency().neighbours((2, 1)))
+    >>> list(TypeChange().neighbours((2, 1)))
     [(1, 2), (3, 0)]
-    >>> list(Adjacency(empty_types=False).neighbours((2, 1)))
+    >>> list(TypeChange(empty_types=False).neighbours((2, 1)))
     [(1, 2)]
     """
 
