@@ -27,7 +27,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numba
@@ -143,24 +143,22 @@ def _only_first(weights):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=CACHE)
-def _largest_ratio(p, q, nu):  # type: ignore[no-untyped-def]
-    """Return the largest |ln ratio| of two smoothed distributions, for each nu.
+def _aligned(p, q):  # type: ignore[no-untyped-def]
+    """Return the probabilities of two distributions on the union of their supports.
 
-    Both hold one polynomial with sorted keys; logs are normalised.
+    Each is one polynomial with its keys in order; the result has shape (2, n).
     """
-    largest = np.ones(len(nu))
-    i, j, n, m = 0, 0, len(p.keys), len(q.keys)
-    while i < n or j < m:
-        one = other = 0.0
-        key = min(p.keys[i] if i < n else q.keys[j], q.keys[j] if j < m else p.keys[i])
-        if i < n and p.keys[i] == key:
-            one, i = np.exp(p.logs[i]), i + 1
-        if j < m and q.keys[j] == key:
-            other, j = np.exp(q.logs[j]), j + 1
-        for k in range(len(nu)):
-            ratio = (one + nu[k]) / (other + nu[k])
-            largest[k] = max(largest[k], ratio, 1.0 / ratio)
-    return np.log(largest)
+    i, j, m, n = 0, 0, len(p.keys), len(q.keys)
+    both, size = np.zeros((2, m + n)), 0
+    while i < m or j < n:
+        ahead = i < m and (j == n or p.keys[i] <= q.keys[j])
+        behind = j < n and (i == m or q.keys[j] <= p.keys[i])
+        if ahead:
+            both[0, size], i = np.exp(p.logs[i]), i + 1
+        if behind:
+            both[1, size], j = np.exp(q.logs[j]), j + 1
+        size += 1
+    return both[:, :size]
 
 
 class _Node(NamedTuple):
@@ -227,13 +225,11 @@ class Forest:
         bases = self._radix[:-1] // self._radix[1:]
         return Distribution(found.keys[:, None] // self._radix[1:] % bases, found.logs)
 
-    def leakage(self, tree: int, nu: FloatArray) -> FloatArray:
-        """Return L(D) of a tree for several smoothings nu (Equation 9)."""
-        own, nu = self._observed([tree]), np.asarray(nu, dtype=np.float64)
-        others = (self._observed([other]) for other in self.neighbours(tree))
-        largest = [_largest_ratio(own, other, nu) for other in others]
-        result: FloatArray = np.max(largest, axis=0)
-        return result
+    def compared(self, tree: int) -> Iterator[FloatArray]:
+        """Yield P[y] and P'[y], shape (2, n), for each neighbour that differs."""
+        own = self._observed([tree])
+        for other in self.neighbours(tree):
+            yield _aligned(own, self._observed([other]))
 
     def forget(self, leaves: int) -> None:
         """Give back the memory that trees of more than so many leaves take."""
