@@ -18,9 +18,9 @@ from dplib.rng import stream
 
 PARAMETERS = {
     "seed": 2026,
-    "samples": 400,
+    "samples": 300,
     "leaves": 16,
-    "robots": [1, 2, 3, 4],
+    "robots": [1, 2, 3],
     "ratio": ["0.25", "0.5", "1", "2", "4"],
     "nu": ["1e-2", "1e-3", "1e-5", "1e-8"],
 }
