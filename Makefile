@@ -78,6 +78,7 @@ recertify: .venv/.ok  ## adopt the present code behind the stored results, if a 
 bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy; and sweeps
 	$(FIXED) $(PY) benchmarks/paired_simulation.py
 	$(FIXED) $(PY) benchmarks/mdp_solve.py
+	$(FIXED) $(PY) benchmarks/swarm_stationary.py
 	$(FIXED) $(PY) benchmarks/sweep_throughput.py
 
 lock: .venv/.ok  ## recompute requirements.lock from pyproject.toml

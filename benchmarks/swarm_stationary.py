@@ -40,7 +40,7 @@ def by_formula(swarm):
 
 
 def solved(chain):
-    """Return the null vector of a generator: one state's weight is 1, the rest solved."""
+    """Return the null vector of a generator; the first weight is set to 1."""
     balance = chain.T.tocsc()
     weights = splu(balance[1:, 1:]).solve(-balance[1:, [0]].toarray().ravel())
     weights = np.append(1.0, weights)

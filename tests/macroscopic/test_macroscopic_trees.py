@@ -137,3 +137,45 @@ def test_leakage_of_a_study_is_that_of_definition_three(shape, robots):
     np.testing.assert_allclose(
         forest.distribution(tree).log_p, law((robots,) * 5).log_p, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("wrong", ["weights", "used", "factorial"])
+def test_a_wrong_recursion_is_noticed(monkeypatch, wrong):
+    """The ratio of a part forgotten, robots used twice, or a factorial left out."""
+    swarm, counts = SWARMS["pairs"]
+    right = trees.observed(swarm)(counts).log_p
+    compound, gammaln = trees._compound, trees.gammaln
+    if wrong == "weights":
+        monkeypatch.setattr(
+            trees, "_compound", lambda p, key, _, top: compound(p, key, 0.0, top)
+        )
+    elif wrong == "used":
+        monkeypatch.setattr(trees, "_product", lambda _, b, f=trees._product: f(b, b))
+    else:
+        monkeypatch.setattr(trees, "gammaln", lambda n: 0.0 * gammaln(n))
+    found = trees.observed(swarm)(counts).log_p
+    assert found.shape != right.shape or np.abs(found - right).max() > 1e-3
+
+
+def test_wedderburn_etherington_by_recursion():
+    counts = [0, 1]
+    for n in range(2, 13):
+        pairs = sum(counts[i] * counts[n - i] for i in range(1, n))
+        counts.append((pairs + (counts[n // 2] if n % 2 == 0 else 0)) // 2)
+        assert len(set(trees.binary_shapes(n))) == counts[n]
+
+
+def test_too_many_observations_in_one_sentence():
+    with pytest.raises(ValueError, match="below 2\\^62"):
+        trees.by_size(16, 50)
+
+
+def test_memory_is_given_back():
+    forest = trees.by_size(6, 1)
+    shape = trees.binary_shapes(6)[0]
+    tree = trees.plant(forest, shape, 1, repeat(1.0))
+    before = forest.distribution(tree).log_p
+    held = len(forest._known)
+    forest.forget(3)
+    assert len(forest._known) < held
+    assert np.array_equal(forest.distribution(tree).log_p, before)
