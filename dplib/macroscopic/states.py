@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from dplib.compiled import CACHE
-from dplib.macroscopic.network import IntArray, Network, NetworkError
+from dplib.macroscopic.network import FloatArray, IntArray, Network, NetworkError
 
-__all__ = ["around", "generator", "reachable"]
+__all__ = ["CAP", "around", "generator", "reachable"]
 
 CAP = 5_000_000  # states: about 1 GB with nine species and their generator
 
@@ -94,21 +94,13 @@ def generator(network: Network, states: IntArray) -> sparse.csr_array:
     array([[-1.,  1.],
            [ 6., -6.]])
     """
-    rates = network.propensities(states)
-    at = _targets(
-        np.ascontiguousarray(states, dtype=np.int64), network.changes, rates > 0
-    )
-    source, reaction = np.nonzero(at >= 0)
-    diagonal = np.arange(len(states), dtype=np.int32)
-    rows = np.concatenate([source.astype(np.int32), diagonal])
-    columns = np.concatenate([at[source, reaction].astype(np.int32), diagonal])
-    values = np.concatenate([rates[source, reaction], -rates.sum(axis=1)])
-    shape = (len(states), len(states))
-    return sparse.csr_array(sparse.coo_array((values, (rows, columns)), shape=shape))
+    size, states = len(states), np.ascontiguousarray(states, dtype=np.int64)
+    found = _rows(states, network.reactants, network.changes, network.rates)
+    return sparse.csr_array(found, shape=(size, size))
 
 
 @numba.njit(cache=CACHE)
-def _slot(table: IntArray, states: IntArray, key: IntArray) -> np.int64:
+def _slot(table: NDArray[np.int32], states: IntArray, key: IntArray) -> np.int64:
     """Return where in the hash table a state stands, or would stand."""
     mixed = np.uint64(14695981039346656037)
     for value in key:
@@ -130,9 +122,9 @@ def _slot(table: IntArray, states: IntArray, key: IntArray) -> np.int64:
 
 
 @numba.njit(cache=CACHE)
-def _table(states: IntArray, count: int, size: int) -> IntArray:
+def _table(states: IntArray, count: int, size: int) -> NDArray[np.int32]:
     """Return a hash table of the first states: index in each slot, or -1."""
-    table = np.full(size, -1, dtype=np.int64)
+    table = np.full(size, -1, dtype=np.int32)
     for number in range(count):
         table[_slot(table, states, states[number])] = number
     return table
@@ -176,24 +168,47 @@ def _explore(
         at += 1
         if at == end:
             level, end = level + 1, count
-    return states[:count].copy()
+    return states[:count]
 
 
 @numba.njit(cache=CACHE)
-def _targets(
-    states: IntArray, changes: IntArray, possible: NDArray[np.bool_]
-) -> IntArray:
-    """Return where each reaction leads from each state, or -1; shape (n, R)."""
+def _rows(
+    states: IntArray, reactants: IntArray, changes: IntArray, rates: FloatArray
+) -> tuple[FloatArray, NDArray[np.int32], NDArray[np.int32]]:
+    """Return values, columns and starts of the rows of the generator."""
+    count, width = states.shape
     size = 1024
-    while size < 4 * len(states):
+    while size < 4 * count:
         size *= 2
-    table = _table(states, len(states), size)
-    result = np.full(possible.shape, -1, dtype=np.int64)
-    key = np.empty(states.shape[1], dtype=np.int64)
-    for number in range(len(states)):
-        for reaction in range(len(changes)):
-            if possible[number, reaction]:
-                for column in range(len(key)):
-                    key[column] = states[number, column] + changes[reaction, column]
-                result[number, reaction] = table[_slot(table, states, key)]
-    return result
+    table = _table(states, count, size)
+    values = np.empty(count * (len(rates) + 1))
+    columns = np.empty(len(values), dtype=np.int32)
+    starts = np.zeros(count + 1, dtype=np.int32)
+    key = np.empty(width, dtype=np.int64)
+    end = 0
+    for number in range(count):
+        diagonal = end
+        values[end], columns[end] = 0.0, number
+        end += 1
+        for reaction in range(len(rates)):
+            rate = rates[reaction]
+            for column in range(width):
+                here = states[number, column]
+                for taken in range(reactants[reaction, column]):
+                    rate *= max(here - taken, 0)
+                key[column] = here + changes[reaction, column]
+            if rate <= 0:
+                continue
+            values[diagonal] -= rate
+            target = table[_slot(table, states, key)]
+            if target < 0:
+                continue
+            at = diagonal
+            while at < end and columns[at] != target:
+                at += 1
+            if at == end:
+                values[end], columns[end] = 0.0, target
+                end += 1
+            values[at] += rate
+        starts[number + 1] = end
+    return values[:end], columns[:end], starts
