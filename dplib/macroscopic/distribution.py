@@ -6,6 +6,7 @@ of probability 1e-300 decide it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,7 +82,14 @@ def aligned(
     array([-inf,   0.])
     """
     rows = np.concatenate([p.outcomes, q.outcomes])
-    union, at = np.unique(rows, axis=0, return_inverse=True)
+    least = rows.min(axis=0)
+    sizes = tuple((rows.max(axis=0) - least + 1).tolist())
+    if math.prod(sizes) < 2**62:  # numbers are sorted much faster than rows
+        numbers = np.ravel_multi_index(tuple((rows - least).T), sizes)
+        _, first, at = np.unique(numbers, return_index=True, return_inverse=True)
+        union = rows[first]
+    else:
+        union, at = np.unique(rows, axis=0, return_inverse=True)
     logs = np.full((2, len(union)), -np.inf)
     logs[0, at[: len(p.log_p)]] = p.log_p
     logs[1, at[len(p.log_p) :]] = q.log_p

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from dplib import check
 from dplib.macroscopic.distribution import Distribution, aligned
 from dplib.macroscopic.network import FloatArray
-from dplib.macroscopic.swarm import Adjacency, Counts
+from dplib.macroscopic.swarm import Counts, TypeChange
 from dplib.privacy import divergence
 
 __all__ = ["Leakage", "between", "identification", "leakage", "two_sided_delta"]
@@ -95,7 +95,7 @@ def leakage(
     counts: Counts,
     *,
     nu: float,
-    adjacency: Adjacency,
+    adjacency: TypeChange,
 ) -> Leakage:
     """Return L(D), the largest leakage towards an adjacent database.
 
@@ -107,7 +107,7 @@ def leakage(
         Those of D.
     nu : float
         Smoothing.
-    adjacency : Adjacency
+    adjacency : TypeChange
         Who is adjacent.
     """
     found = Leakage(0.0, 0.0, 0.0, ())

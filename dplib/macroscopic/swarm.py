@@ -20,7 +20,7 @@ import numpy as np
 from dplib import check
 from dplib.macroscopic.network import IntArray, Network, NetworkError
 
-__all__ = ["Adjacency", "Counts", "Swarm", "observing"]
+__all__ = ["TypeChange", "Counts", "Swarm", "observing"]
 
 Counts = tuple[int, ...]
 """Number of robots of each type."""
@@ -56,9 +56,7 @@ class Swarm:
     def __post_init__(self) -> None:
         if np.any(self.query.sum(axis=0) > 1):
             twice = self.network.species[int(np.argmax(self.query.sum(axis=0)))]
-            raise NetworkError(
-                f"{twice!r} stands in two sets of what is seen"
-            )
+            raise NetworkError(f"{twice!r} stands in two sets of what is seen")
         if len(set(self.homes)) < len(self.homes):
             check.fail("homes", "Swarm", "another species for each type", self.homes)
 
@@ -103,7 +101,7 @@ def observing(
 
 
 @dataclass(frozen=True)
-class Adjacency:
+class TypeChange:
     """Which databases are adjacent: one robot changes its type.
 
     Parameters
@@ -116,9 +114,9 @@ class Adjacency:
 
     Examples
     --------
-    >>> list(Adjacency().neighbours((2, 1)))
+    >>> list(TypeChange().neighbours((2, 1)))
     [(1, 2), (3, 0)]
-    >>> list(Adjacency(empty_types=False).neighbours((2, 1)))
+    >>> list(TypeChange(empty_types=False).neighbours((2, 1)))
     [(1, 2)]
     """
 
@@ -128,8 +126,8 @@ class Adjacency:
     def neighbours(self, counts: Counts) -> Iterator[Counts]:
         """Return the counts of the adjacent databases, one after the other."""
         types = range(len(counts))
-        moves = self.moves or [(s, t) for s in types for t in types if s != t]
-        for source, target in moves:
+        every = [(s, t) for s in types for t in types if s != t]
+        for source, target in every if self.moves is None else self.moves:
             if counts[source] > (0 if self.empty_types else 1):
                 other = list(counts)
                 other[source] -= 1

@@ -46,7 +46,9 @@ def run(total):
         )
         for nu in PARAMETERS["nu"]:
             all_of = leakage(law, counts, nu=nu, adjacency=TypeChange())
-            filled = leakage(law, counts, nu=nu, adjacency=TypeChange(empty_types=False))
+            filled = leakage(
+                law, counts, nu=nu, adjacency=TypeChange(empty_types=False)
+            )
             told = (all_of.value, all_of.low, all_of.high, filled.value, guess)
             rows.append((*counts[1:], nu, *(round(float(x), 9) for x in told)))
     return rows
