@@ -1,15 +1,23 @@
-"""The distribution at any time: the chemical master equation, with a certificate.
+"""The chemical master equation at any time, with a certificate (section 5.2).
 
-``dp/dt = K^T p`` (Equation 3) from all robots at home, for networks of any kind. The
-state space may be truncated (finite state projection): what flows out of it is lost, so
-that the mass that is missing at the end bounds what truncation has done, to any event
-(Munsky and Khammash 2006).
+A swarm starts in one state, and dp/dt = K^T p (`states.generator`). Time goes on in
+steps; in each, p moves in a Krylov space of dimension m,
 
-In time the solution is followed in Krylov spaces. With m vectors V and the Hessenberg
-matrix H of the Arnoldi process, ``p(s) = beta V exp(s H) e_1`` solves the equation up
-to the residual ``beta h_{m+1,m} [exp(s H)]_{m,1} v_{m+1}``. The flow shrinks every
-1-norm, so the 1-norms of residuals, integrated over time, bound the error (Botchev,
-Grimm and Hochbruck 2013). Both parts, and rounding, add up to the `error`.
+    K^T V = V H + h v e_m^T,    p(t + s) = |p| V exp(s H) e_1,
+
+as large a step as the certificate allows. It has three parts:
+
+* the defect. What this p fails dp/dt = K^T p by is h |p| (exp(s H))_{m1} v: a known
+  vector times a function of time. exp(s K^T) never lengthens a vector in the 1-norm, so
+  the error is at most the integral of the defect's norm, summed from 65 points a step;
+* the end. Once nothing moves, p stays: if the 1-norm of K^T p is g, then p(t + s) is
+  within s g of p(t), and no further step is needed;
+* the window. Where there are too many states, only those that matter are kept, and what
+  flows out of them is lost. What is left is below the true distribution everywhere, so
+  the mass lost bounds the error of every event (Munsky and Khammash, 2006). If much is
+  lost in a step, the window grows and the step is done again.
+
+Rounding, of the order of 1e-13, is not counted.
 """
 
 from __future__ import annotations
@@ -18,27 +26,22 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import expm
-from scipy.sparse import csr_array
+from scipy import linalg, sparse
 
 from dplib import check
-from dplib.macroscopic.distribution import Distribution, observe
-from dplib.macroscopic.network import FloatArray
-from dplib.macroscopic.states import CAP, generator, reachable
+from dplib.macroscopic import states
+from dplib.macroscopic.distribution import Distribution, observe, summed
+from dplib.macroscopic.network import FloatArray, IntArray, NetworkError
 from dplib.macroscopic.swarm import Counts, Swarm
 
-__all__ = ["TransientError", "flow", "observed", "transient"]
+__all__ = ["observed", "transient"]
 
-#: Vectors of one Krylov space; points of a step at which its residual is looked at.
-VECTORS, POINTS = 30, 16
-#: Up to so many states nothing is truncated.
-ALL_STATES = 150_000
-#: By what the largest exit rate grows when too much is lost.
-GROWTH = 1.4
-
-
-class TransientError(RuntimeError):
-    """The tolerance cannot be reached with so many states."""
+LISTED = 1_000_000  # at most so many states are all kept: about 0.6 GB for TASKS
+DIMENSION = 30  # of the Krylov space
+ORTHOGONAL = 10  # to so many vectors before it
+POINTS = 64  # where the defect is looked at in a step
+RING = 3  # reactions from the states that matter to the edge of the window
+DROP = 1000  # part of the tolerance that one new window may drop
 
 
 def transient(
@@ -47,127 +50,136 @@ def transient(
     tau: float,
     *,
     tolerance: float = 1e-10,
-    cap: int = CAP,
+    listed: int = LISTED,
 ) -> Distribution:
-    """Return the distribution over states at time tau, with its certified error.
+    """Return the distribution over states at a time, its `error` certified.
 
     Parameters
     ----------
     swarm : Swarm
-        Network and homes; the query plays no role.
     counts : tuple of int
         Robots of each type.
     tau : float
-        Time after the start, above 0, in the unit of 1 / rates.
+        Time of the snapshot, in the unit of the rates.
     tolerance : float
-        What the `error` may be.
-    cap : int
-        Most states.
+        What the error should be at most, positive; `error` says what it is.
+    listed : int
+        Keep a moving window of states if more than this many are reachable.
 
     Examples
     --------
-    >>> from dplib.macroscopic import paper
-    >>> late = transient(paper.RESOURCE, (2, 1), 50.0)
-    >>> np.exp(late.log_p).round(9)[:2], bool(late.error < 1e-10)
-    (array([0.4       , 0.26666667]), True)
+    One robot waits at a task and leaves it at equal rates: (1 + exp(-2 tau)) / 2.
+
+    >>> from dplib.macroscopic import network, swarm
+    >>> one = swarm.observing(network.parse("e <-> w : 1, 1"), ["e"], [["e"]])
+    >>> half = transient(one, (1,), np.log(2) / 2)
+    >>> half.outcomes.tolist(), np.exp(half.log_p).round(9)
+    ([[0, 1], [1, 0]], array([0.25, 0.75]))
     """
-    tau = check.positive("tau", tau, "transient")
+    tau = check.nonnegative("tau", tau, "transient")
+    tolerance = check.positive("tolerance", tolerance, "transient")
     start = swarm.start(counts)
-    fastest = np.inf
+    whole = True
     try:
-        states = reachable(swarm.network, start, cap=min(ALL_STATES, cap))
-    except ValueError:  # too many: leave out those that are left fastest
-        fastest = 2.0 * float(swarm.network.propensities(start).sum())
-        states = reachable(swarm.network, start, cap=cap, fastest=fastest)
-    while True:
-        first = np.all(states == start, axis=1).astype(float)
-        flows = generator(swarm.network, states).T.tocsr()
-        p, error = flow(flows, first, tau, tolerance=tolerance / 4, lose=tolerance / 2)
-        error = 2 * error + max(0.0, 1.0 - float(p.sum()))
-        if error <= tolerance:
+        kept = states.reachable(swarm.network, start, cap=listed)
+    except NetworkError:
+        whole, kept = False, states.around(swarm.network, start[None], RING)
+    p = np.all(kept == start, axis=1).astype(np.float64)
+    rates = states.generator(swarm.network, kept).T
+    now, error, step = 0.0, 0.0, tau
+    while now < tau:
+        space = _krylov(rates, p)
+        rest = float(np.abs(rates @ p).sum()) * (tau - now)
+        if rest <= tolerance / 4:
+            error += rest
             break
-        if np.isinf(fastest):
-            raise TransientError(f"rounding alone makes an error of {error:.1e}")
-        fastest *= GROWTH
-        states = reachable(swarm.network, start, cap=cap, fastest=fastest)
-    with np.errstate(divide="ignore"):
-        return Distribution(states, np.log(np.maximum(p, 0.0)), error)
+        step = min(tau - now, 2 * step)
+        new, bound, step = _advance(space, p, step, tolerance / 4 / tau)
+        lost = max(0.0, float(p.sum() - new.sum()))
+        if not whole and lost > tolerance / 4 * step / tau + bound:
+            kept, p = _window(swarm, kept, p, tolerance / DROP)
+            rates = states.generator(swarm.network, kept).T
+            step /= 4
+            continue
+        now, error, p = now + step, error + bound, new
+    lost = 0.0 if whole else max(0.0, 1.0 - float(p.sum()))
+    some = p > 0
+    return Distribution(kept[some], np.log(p[some]), lost + 2 * error)
 
 
 def observed(
-    swarm: Swarm, tau: float, *, tolerance: float = 1e-10
+    swarm: Swarm, tau: float, *, tolerance: float = 1e-10, listed: int = LISTED
 ) -> Callable[[Counts], Distribution]:
-    """Return the function from counts to the distribution of y at time tau (cached)."""
+    """Return the law of what is seen at a time: counts to distribution of y.
 
-    @functools.lru_cache(maxsize=1024)
+    Distributions of y are remembered, those of states are not.
+    """
+
+    @functools.cache
     def law(counts: Counts) -> Distribution:
-        states = transient(swarm, counts, tau, tolerance=tolerance)
-        return observe(states, swarm.query)
+        at = transient(swarm, counts, tau, tolerance=tolerance, listed=listed)
+        return observe(at, swarm.query)
 
     return law
 
 
-def flow(
-    flows: csr_array, p: FloatArray, tau: float, *, tolerance: float, lose: float = 1.0
-) -> tuple[FloatArray, float]:
-    """Return exp(tau K^T) p and a bound of its error in the 1-norm.
+def _krylov(
+    rates: sparse.csc_array, p: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return V, H, and the norm of the defect's vector.
 
-    Parameters
-    ----------
-    flows : csr_array, shape (n, n)
-        K^T; its columns sum to 0 or less.
-    p : ndarray, shape (n,)
-        A distribution.
-    tau : float
-        Time.
-    tolerance : float
-        What the residuals may add up to.
-    lose : float
-        When more mass than that is gone, the flow is left off; its error is inf.
+    Arnoldi's process, but each vector is made orthogonal to the last few only: what the
+    certificate rests on holds all the same.
     """
-    done, step, residual, products = 0.0, tau, 0.0, 0
-    while done < tau and p.sum() >= 1.0 - lose:
-        vectors, hessenberg = _arnoldi(flows, p)
-        products += len(hessenberg)
-        m = len(hessenberg) - 1
-        beta = float(np.linalg.norm(p))
-        outside = beta * hessenberg[m, m - 1] * float(np.abs(vectors[m]).sum())
-        step = min(2 * step, tau - done)
-        while True:
-            short = expm(hessenberg[:m, :m] * (step / POINTS))
-            path = np.zeros((POINTS + 1, m))
-            path[0, 0] = 1.0
-            for k in range(POINTS):
-                path[k + 1] = short @ path[k]
-            bound = step * outside * float(np.abs(path[:, m - 1]).max())
-            if bound <= tolerance * step / tau:
-                break
-            step *= 0.7
-        p = beta * (path[-1] @ vectors[:m])
-        done += step
-        residual += bound
-    if done < tau:
-        return p, np.inf
-    rounding = np.finfo(float).eps * products * flows.nnz / len(p)
-    return p, residual + rounding
-
-
-def _arnoldi(flows: csr_array, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return an orthonormal basis, shape (m + 1, n), and H, shape (m + 1, m + 1)."""
-    size = min(VECTORS, len(p))
-    vectors = np.zeros((size + 1, len(p)))
-    hessenberg = np.zeros((size + 1, size + 1))
-    vectors[0] = p / np.linalg.norm(p)
+    size = min(DIMENSION, len(p))
+    basis = np.zeros((size + 1, len(p)))
+    matrix = np.zeros((size + 1, size))
+    basis[0] = p / np.linalg.norm(p)
     for j in range(size):
-        new = flows @ vectors[j]
-        scale = np.linalg.norm(new)
-        for _ in range(2):  # once more against rounding
-            along = vectors[: j + 1] @ new
-            new -= along @ vectors[: j + 1]
-            hessenberg[: j + 1, j] += along
-        left = np.linalg.norm(new)
-        if left <= 1e-14 * scale:  # the space holds the whole solution
-            return vectors[: j + 2], hessenberg[: j + 2, : j + 2]
-        hessenberg[j + 1, j] = left
-        vectors[j + 1] = new / left
-    return vectors, hessenberg
+        vector = rates @ basis[j]
+        before = basis[max(0, j + 1 - ORTHOGONAL) : j + 1]
+        along = before @ vector
+        vector -= along @ before
+        matrix[j + 1 - len(before) : j + 1, j] = along
+        matrix[j + 1, j] = length = float(np.linalg.norm(vector))
+        if length <= 1e-14 * float(np.abs(matrix).max()):
+            return basis[: j + 1], matrix[: j + 1, : j + 1], 0.0
+        basis[j + 1] = vector / length
+    last = length * float(np.abs(basis[size]).sum())
+    return basis[:size], matrix[:size], last
+
+
+def _advance(
+    space: tuple[FloatArray, FloatArray, float],
+    p: FloatArray,
+    step: float,
+    allowed: float,
+) -> tuple[FloatArray, float, float]:
+    """Return p after a step, its error, and how long the step could be."""
+    basis, matrix, last = space
+    length = float(np.linalg.norm(p))
+    while True:
+        part = linalg.expm(matrix * (step / POINTS))
+        path = np.zeros((POINTS + 1, len(matrix)))
+        path[0, 0] = length
+        for k in range(POINTS):
+            path[k + 1] = part @ path[k]
+        defect = np.abs(path[:, -1])
+        bound = last * float(np.maximum(defect[1:], defect[:-1]).sum()) * step / POINTS
+        if bound <= allowed * step:
+            new: FloatArray = np.maximum(path[-1] @ basis, 0.0)
+            return new, bound, step
+        step *= 0.7
+
+
+def _window(
+    swarm: Swarm, kept: IntArray, p: FloatArray, drop: float
+) -> tuple[IntArray, FloatArray]:
+    """Return the states that matter, those around them, and p there."""
+    order = np.argsort(p, kind="stable")
+    matter = np.sort(order[np.cumsum(p[order]) > drop])
+    wider = states.around(swarm.network, kept[matter], RING)
+    with np.errstate(divide="ignore"):
+        log_p = np.log(np.concatenate([np.zeros(len(wider)), p[matter]]))
+    both = summed(np.concatenate([wider, kept[matter]]), log_p)
+    return both.outcomes, np.exp(both.log_p)
