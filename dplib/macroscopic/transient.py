@@ -158,6 +158,7 @@ def _advance(
     """Return p after a step, its error, and how long the step could be."""
     basis, matrix, last = space
     length = float(np.linalg.norm(p))
+    step = min(step, 10 * POINTS / float(np.abs(matrix).sum(axis=0).max()))
     while True:
         part = linalg.expm(matrix * (step / POINTS))
         path = np.zeros((POINTS + 1, len(matrix)))
