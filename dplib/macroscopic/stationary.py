@@ -83,10 +83,12 @@ def null_vector(swarm: Swarm, counts: Counts, *, cap: int = CAP) -> Distribution
     for k in range(len(rates) - 1, 0, -1):
         rates[:k, k] /= rates[k, :k].sum()
         rates[:k, :k] += np.outer(rates[:k, k], rates[k, :k])
-    p = np.ones(len(rates))
+    with np.errstate(divide="ignore"):
+        log_rates = np.log(rates)
+    logs = np.zeros(len(rates))
     for k in range(1, len(rates)):
-        p[k] = p[:k] @ rates[:k, k]
-    return Distribution(states, np.log(p) - np.log(p.sum()))
+        logs[k] = np.logaddexp.reduce(logs[:k] + log_rates[:k, k])
+    return Distribution(states, logs - np.logaddexp.reduce(logs))
 
 
 def observed(swarm: Swarm) -> Callable[[Counts], Distribution]:

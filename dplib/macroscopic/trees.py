@@ -360,12 +360,14 @@ def _recipes(swarm: Swarm) -> dict[int, tuple[list[int], float]] | None:
     made: dict[int, tuple[list[int], float]] = {}
     used: list[int] = []
     for (before, after), rate in rates.items():
-        if sum(after) > 1 or sum(before) < 2:
+        if sum(after) != 1 or sum(before) < 2:
             continue
         compound, back = after.index(1), rates.get((after, before))
         if back is None or max(before) > 1 or compound in made:
             return None
         parts = [species for species, part in enumerate(before) if part]
+        if compound in parts:
+            return None
         made[compound] = parts, math.log(rate / back)
         used += parts
     begun = made.keys() & {*swarm.homes, *np.flatnonzero(swarm.others).tolist()}

@@ -56,6 +56,19 @@ def test_tiny_probabilities_keep_their_digits():
     assert np.array_equal(found.outcomes[::-1, 1], k)
 
 
+@pytest.mark.parametrize("ways", [(1, 1e4, 1, 1e2), (1e4, 1, 1e2, 1)])
+def test_odds_beyond_the_range_of_numbers(ways):
+    """A chain from 300 a to 300 b, each step in balance; the odds pass 1e308."""
+    text = "a <-> b : {}, {}\na + b <-> 2 b : {}, {}".format(*ways)
+    swarm = observing(parse(text), ["a"], [["b"]])
+    found = stationary.null_vector(swarm, (300,))
+    rates = generator(swarm.network, found.outcomes)
+    steps = np.log(rates.diagonal(1)) - np.log(rates.diagonal(-1))
+    np.testing.assert_allclose(np.diff(found.log_p), steps, atol=1e-10)
+    assert found.log_p.max() - found.log_p.min() > np.log(1e308)
+    assert abs(np.logaddexp.reduce(found.log_p)) < 1e-12
+
+
 def test_states_that_are_left_for_good_have_no_weight():
     swarm = observing(parse("a -> b : 1\nb <-> c : 2, 3"), ["a"], [["a"], ["b"], ["c"]])
     found = stationary.null_vector(swarm, (1,))

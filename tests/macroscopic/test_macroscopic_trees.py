@@ -42,6 +42,25 @@ def test_tree_is_product_form_is_null_vector(name):
         np.testing.assert_allclose(found.log_p, other.log_p, atol=1e-11)
 
 
+@pytest.mark.parametrize(
+    ("text", "homes"),
+    [
+        ("A + C -> 0 : 1\nA <-> B : 1, 1", "AC"),
+        ("A + B <-> 0 : 1, 1", "AB"),
+        ("A + B <-> A : 1, 1", "B"),
+    ],
+)
+def test_what_makes_no_compound_is_no_tree(text, homes):
+    assert trees.observed(observing(parse(text), homes, [["B"]])) is None
+
+
+def test_robots_that_leave_in_pairs():
+    swarm = observing(parse("A + C -> 0 : 1\nA <-> B : 1, 1"), "AC", [["A"], ["B"]])
+    found = stationary.observed(swarm)((2, 1))
+    assert found.outcomes.tolist() == [[0, 1], [1, 0]]
+    np.testing.assert_allclose(found.log_p, ln(1 / 2))
+
+
 def exact_pairs(n1, n2, n3, k, ell):
     """Return the distribution of Equation 18 in fractions, k and ell ratios."""
     weights = {}
