@@ -128,8 +128,8 @@ class TypeChange:
         types = range(len(counts))
         every = [(s, t) for s in types for t in types if s != t]
         for source, target in every if self.moves is None else self.moves:
-            if counts[source] > (0 if self.empty_types else 1):
-                other = list(counts)
-                other[source] -= 1
-                other[target] += 1
+            other = list(counts)
+            other[source] -= 1
+            other[target] += 1
+            if other[source] >= 0 and (self.empty_types or min(other) > 0):
                 yield tuple(other)

@@ -57,7 +57,7 @@ def test_adjacent_databases_differ_by_one_robot():
     assert sorted(every) == [(1, 1, 1), (1, 2, 0), (2, 0, 1), (3, 0, 0)]
     assert len(list(TypeChange().neighbours((5, 5, 5)))) == 6
     filled = list(TypeChange(empty_types=False).neighbours((2, 1, 0)))
-    assert sorted(filled) == [(1, 1, 1), (1, 2, 0)]
+    assert filled == [(1, 1, 1)]
     one_way = TypeChange(moves=((0, 1),))
     assert list(one_way.neighbours((2, 1, 0))) == [(1, 2, 0)]
     assert list(one_way.neighbours((0, 3, 0))) == []
@@ -71,3 +71,9 @@ def test_adjacency_is_symmetric():
 
 def test_no_moves_is_not_all_moves():
     assert list(TypeChange(moves=()).neighbours((2, 1))) == []
+
+
+def test_no_type_is_empty_if_none_may_be():
+    # (2, 4, 0) was listed: type 3 was empty before, and still is.
+    full = TypeChange(empty_types=False)
+    assert list(full.neighbours((3, 3, 0))) == [(2, 3, 1), (3, 2, 1)]

@@ -115,6 +115,29 @@ def test_independent_robots_are_binomial(tau):
     assert found.error <= 1e-10
 
 
+@pytest.mark.parametrize("tau", [100, 150, 1000])
+def test_a_long_first_step_does_not_lose_everything(tau):
+    # The first step jumped over the defect: no mass was left, and the error was 0.
+    swarm = observing(parse("A <-> B : 1, 1"), "AB", [["A"], ["B"]])
+    found = transient.transient(swarm, (100, 0), tau)
+    half = stats.binom.logpmf(found.outcomes[:, 0], 100, 0.5)
+    assert np.abs(np.exp(found.log_p) - np.exp(half)).sum() <= 2 * found.error
+
+
+def test_mass_that_is_lost_counts_as_error(monkeypatch):
+    advance = transient._advance
+    monkeypatch.setattr(
+        transient, "_advance", lambda *a: (0.9 * advance(*a)[0], *advance(*a)[1:])
+    )
+    assert transient.transient(TASKS, (1, 1, 1), 0.01).error > 0.05
+
+
+def test_a_time_too_late_for_rounding_is_refused():
+    swarm = observing(parse("A <-> B : 1, 1"), "AB", [["A"], ["B"]])
+    with pytest.raises(NetworkError, match="nothing moves, as far as rounding tells"):
+        transient.transient(swarm, (50, 0), 1e9)
+
+
 def test_a_queue_without_end_keeps_a_window():
     """Arrivals and departures from an infinite space: Poisson at every time."""
     swarm = observing(parse("0 <-> A : 30, 1\nB -> C : 1"), ["B"], [["A"]])
