@@ -8,8 +8,8 @@ pairs of a population n: n² and n (n - 1). A reversible reaction may have the
 difference of two such rates, and becomes two reactions. Concentrations are turned into
 populations by the size of their compartment.
 
-Anything else (rules, events, species held constant, other rates) is refused with one
-sentence that names the reaction.
+Anything else (rules, events, species held constant, fast reactions, conversion
+factors, required extensions, other rates) is refused with one sentence.
 """
 
 from __future__ import annotations
@@ -37,6 +37,16 @@ CONVERSIONS = (
     "expandInitialAssignments",
 )
 
+#: What libSBML need not check, since nothing read here depends on it.
+UNCHECKED = (
+    libsbml.LIBSBML_CAT_UNITS_CONSISTENCY,
+    libsbml.LIBSBML_CAT_MODELING_PRACTICE,
+    libsbml.LIBSBML_CAT_SBO_CONSISTENCY,
+)
+
+#: Extensions that libSBML itself adds, as required, to files that do without.
+HARMLESS = {"layout", "render", "l3v2extendedmath"}
+
 #: Where rates are compared, and the largest exponent that is worked out.
 POINTS, LARGEST_EXPONENT = 6, 20
 
@@ -61,6 +71,9 @@ def read_sbml(path: Path) -> Network:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text in UTF-8"
         raise NetworkError(f"{path.name}: {reason}") from None
+    for category in UNCHECKED:
+        document.setConsistencyChecks(category, False)
+    document.checkConsistency()
     for number in range(document.getNumErrors()):
         found = document.getError(number)
         if found.isError() or found.isFatal():
@@ -83,6 +96,8 @@ def _network(model: Any) -> Network:
         (model.getNumRules(), "rules"),
         (model.getNumEvents(), "events"),
         (model.getNumInitialAssignments(), "initial values that cannot be computed"),
+        (_converts(model), "conversion factors"),
+        (_required(model.getSBMLDocument()), "extensions that change its meaning"),
     ):
         if found:
             raise NetworkError(f"the model has {what}; rates must be mass action")
@@ -104,6 +119,18 @@ def _network(model: Any) -> Network:
     table = np.array(sides, dtype=np.int64)
     rates = np.array([rate for *_, rate in reactions])
     return Network(tuple(used), table[:, 0], table[:, 1], rates)
+
+
+def _converts(model: Any) -> bool:
+    return any(
+        one.isSetConversionFactor() for one in (model, *model.getListOfSpecies())
+    )
+
+
+def _required(document: Any) -> bool:
+    plugins = map(document.getPlugin, range(document.getNumPlugins()))
+    names = {plugin.getPackageName() for plugin in plugins} - HARMLESS
+    return any(map(document.getPackageRequired, names))
 
 
 def _constants(model: Any) -> dict[str, Fraction]:
@@ -144,6 +171,8 @@ def _rates(
     law = reaction.getKineticLaw()
     if law is None or law.getMath() is None:
         raise NetworkError("there is no rate")
+    if reaction.getFast():
+        raise NetworkError("it is 'fast': always in balance, whatever its rate")
     names = [one.getId() for one in model.getListOfSpecies()]
     points = [
         {
@@ -191,7 +220,10 @@ def _symbols(
     for one in model.getListOfSpecies():
         meant[one.getId()] = Fraction(populations[one.getId()])
         place = model.getCompartment(one.getCompartment())
-        if not one.getHasOnlySubstanceUnits() and place.getSpatialDimensions() > 0:
+        if (
+            not one.getHasOnlySubstanceUnits()
+            and place.getSpatialDimensionsAsDouble() != 0
+        ):
             meant[one.getId()] /= constants[place.getId()]
     return meant
 

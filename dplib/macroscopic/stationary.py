@@ -12,7 +12,8 @@ normaliser M is always needed, since robots are conserved (Anderson, Craciun and
 What is observed of collaboration trees `dplib.macroscopic.trees` finds without listing
 states. For networks that are not complex balanced pi is the null vector of the
 generator, by the algorithm of Grassmann, Taksar and Heyman: it never subtracts, so that
-every probability keeps its digits, however small it is.
+every probability keeps its digits, however small it is (as long as the rates of flows
+through several states, products of the rates given, are numbers: above 1e-308).
 """
 
 from __future__ import annotations

@@ -117,6 +117,82 @@ def test_concentrations_become_populations(tmp_path):
     same(read(tmp_path, text), "A + R <-> AR : 1.5, 0.5")
 
 
+@pytest.mark.parametrize("dimensions", ["3", "2", "0.5", None])
+def test_concentrations_whatever_the_dimension(tmp_path, dimensions):
+    text = model(reaction(times("k", "A"), {"A": 1}, {"R": 1}), size=4, amounts=False)
+    given = f'spatialDimensions="{dimensions}"' if dimensions else ""
+    same(read(tmp_path, text.replace('spatialDimensions="3"', given)), "A -> R : 0.75")
+
+
+def test_no_concentrations_at_a_point(tmp_path):
+    text = model(reaction(times("k", "A"), {"A": 1}, {"R": 1}), size=4, amounts=False)
+    point = text.replace('size="4" spatialDimensions="3"', 'spatialDimensions="0"')
+    same(read(tmp_path, point), "A -> R : 3")
+
+
+COMP = "http://www.sbml.org/sbml/level3/version1/comp/version1"
+PLAIN = model(reaction(times("k", "A"), {"A": 1}, {"R": 1}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("<model ", '<model conversionFactor="k" ', ": the model has conversion fact"),
+        (
+            '<species id="A"',
+            '<species id="A" conversionFactor="k"',
+            ": the model has conversion factors",
+        ),
+        ('fast="false"', 'fast="true"', ": reaction 'meet': it is 'fast'"),
+        (
+            'level="3" version="1">\n<model id="m">',
+            f'xmlns:comp="{COMP}" comp:required="true" level="3" version="1">'
+            '<comp:listOfModelDefinitions><comp:modelDefinition id="other"/>'
+            '</comp:listOfModelDefinitions><model id="m"><comp:listOfSubmodels>'
+            '<comp:submodel comp:id="inside" comp:modelRef="other"/>'
+            "</comp:listOfSubmodels>",
+            ": the model has extensions that change its meaning",
+        ),
+        (
+            '<speciesReference species="R"',
+            '<speciesReference species="X"',
+            r", line \d+: Invalid 'species' attribute",
+        ),
+        (
+            'id="A" compartment="field"',
+            'id="A" compartment="X"',
+            r", line \d+: Invalid value found for Species 'compartment'",
+        ),
+        ("<ci>k</ci>", "<ci>X</ci>", r", line \d+: A <ci> element"),
+    ],
+)
+def test_what_changes_the_meaning_is_refused(tmp_path, old, new, says):
+    same(read(tmp_path, PLAIN), "A -> R : 3")
+    assert old in PLAIN
+    with pytest.raises(NetworkError, match=f"^mine.xml{says}"):
+        read(tmp_path, PLAIN.replace(old, new))
+
+
+def test_level_3_version_2(tmp_path):
+    newer = PLAIN.replace("level3/version1/core", "level3/version2/core")
+    newer = newer.replace('level="3" version="1"', 'level="3" version="2"')
+    same(read(tmp_path, newer.replace('fast="false"', "")), "A -> R : 3")
+
+
+def test_a_fast_reaction_in_level_2(tmp_path):
+    text = """<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2"
+    version="4"><model id="m"><listOfCompartments><compartment id="field" size="4"/>
+    </listOfCompartments><listOfSpecies><species id="A" compartment="field"
+    initialAmount="2"/></listOfSpecies><listOfReactions><reaction id="meet"
+    reversible="false" fast="false"><listOfReactants><speciesReference species="A"/>
+    </listOfReactants><kineticLaw><math xmlns="http://www.w3.org/1998/Math/MathML">
+    <apply><times/><cn>2</cn><ci>A</ci></apply></math></kineticLaw></reaction>
+    </listOfReactions></model></sbml>"""
+    same(read(tmp_path, text), "A -> 0 : 0.5")
+    with pytest.raises(NetworkError, match="reaction 'meet': it is 'fast'"):
+        read(tmp_path, text.replace('fast="false"', 'fast="true"'))
+
+
 def test_local_and_computed_parameters(tmp_path):
     local = (
         '<listOfLocalParameters><localParameter id="own" value="7"/>'
