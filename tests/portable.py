@@ -30,8 +30,16 @@ LEGS = {
     "Nehalem (2008)": ("sse4_2", AVX512 | {"X86_V3"}, "Nehalem"),
 }
 NO_FMA = "glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4"
-ALL = ("notebooks", "tests/mdp", "tests/privacy", "tests/rewards", "tests/truthful")
-SHORT = ("notebooks/truthful/02_noise.ipynb", "notebooks/rewards/02_accuracy.ipynb")
+ALL = (
+    "notebooks",
+    *(f"tests/{name}" for name in ("macroscopic", "mdp", "privacy")),
+    *(f"tests/{name}" for name in ("rewards", "truthful")),
+)
+SHORT = (
+    "notebooks/truthful/02_noise.ipynb",
+    "notebooks/rewards/02_accuracy.ipynb",
+    "notebooks/macroscopic/01_snapshot.ipynb",
+)
 
 # What numpy uses, which kernels OpenBLAS has chosen, for what numba compiles, and the
 # last bits that the C library gives.
