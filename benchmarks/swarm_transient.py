@@ -8,7 +8,7 @@ states) at time 10, this prints CPU seconds on one core, in interleaved rounds, 
 
 Both must find the same distribution. Then time and memory against the number of robots
 of each type, up to 100 (2.6e10 states), at a tolerance of 1e-6 above 10; each row is a
-process of its own. It writes no file.
+process of its own. The table is also plotted, into runs/swarm_transient.svg.
 
     python benchmarks/swarm_transient.py [LARGEST]
 """
@@ -18,7 +18,9 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.sparse.linalg import expm_multiply
 
@@ -78,13 +80,28 @@ def one_size(size):
 
 
 def main():
-    """Print both tables."""
+    """Print both tables, and plot the second."""
     compare()
     print("\nrobots     states     error    CPU s       MB")
     largest = int(sys.argv[1]) if len(sys.argv) > 1 else SIZES[-1]
+    rows = []
     for size in SIZES:
         if size <= largest:
-            subprocess.run([sys.executable, __file__, "--size", str(size)], check=True)
+            command = [sys.executable, __file__, "--size", str(size)]
+            line = subprocess.check_output(command, text=True)
+            print(line, end="", flush=True)
+            rows.append([float(one.replace(",", "")) for one in line.split()])
+    robots, _, _, seconds, megabytes = zip(*rows, strict=True)
+    fig, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained")
+    for ax, values, label in zip(
+        axes, (seconds, megabytes), ("CPU seconds", "MB at most"), strict=True
+    ):
+        ax.loglog(robots, values, "o-")
+        ax.set(xlabel="robots of each type", ylabel=label)
+    target = Path("runs/swarm_transient.svg")
+    target.parent.mkdir(exist_ok=True)
+    fig.savefig(target)
+    print(f"plotted in {target}")
 
 
 if __name__ == "__main__":
