@@ -15,7 +15,7 @@ from dplib.book import ledger, stored, stored_work
 
 ROOT = ledger.book_root()
 RESULTS = stored.find(ROOT)
-BUDGET = 120.0  # CPU seconds, of all results together
+BUDGET = 150.0  # CPU seconds, all chapters together
 SHARE = 100.0 / len(RESULTS)
 
 
@@ -78,7 +78,8 @@ def test_every_stored_result_is_current(path):
 
 @of_all()
 def test_every_stored_result_is_small(path):
-    assert path.with_suffix(".csv").stat().st_size < 300_000
+    # The largest has a row for each of 10,905 trees, three times.
+    assert path.with_suffix(".csv").stat().st_size < 800_000
 
 
 @of_all()
