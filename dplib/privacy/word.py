@@ -1,0 +1,128 @@
+r"""The online mechanism: a private word beside the true one, state by state.
+
+Chen et al., Section 4.1 (Definition 3, Algorithm 1); Chen, Leahy, Jones and Hale,
+Automatica 152 (2023).
+
+Model. An agent moves through states :math:`s_1, s_2, \dots` and sends a private state
+:math:`z_t` at each step. The feasible set of a state y holds all states that some
+action can lead to from y; its size is the out-degree :math:`\rho(y)`. After the last
+private state y, the next one is drawn from the feasible set of y alone:
+
+- the true state s, if it is in the set, with probability :math:`\tau(y)`; the others
+  share the rest equally;
+- if s is not in the set, all :math:`\rho(y)` states are equally likely.
+
+So a private word is always one that the agent could have gone. Words are adjacent if
+at most k states differ (Hamming distance), and Theorem 1 promises
+:math:`\varepsilon` for the whole word with
+
+.. math:: \tau(y) = \frac{1}{(\rho(y) - 1) e^{-\varepsilon / k} + 1} .
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplib import check
+
+__all__ = ["OnlineMechanism", "feasible_states", "online_mechanism", "true_probability"]
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OnlineMechanism:
+    """Algorithm 1: how the next private state is drawn.
+
+    Parameters
+    ----------
+    feasible : numpy.ndarray of bool, shape (n, n)
+        At ``[y, z]``: whether z can follow y. No row is empty.
+    tau : numpy.ndarray, shape (n,)
+        Probability of the true state after the private state y, if it can follow y.
+
+    Examples
+    --------
+    Three states, all of which can follow each other; the true one with probability 1/2.
+
+    >>> every = np.ones((3, 3), dtype=bool)
+    >>> OnlineMechanism(feasible=every, tau=np.full(3, 0.5)).law[0, 1]
+    array([0.5 , 0.25, 0.25])
+    """
+
+    feasible: BoolArray
+    tau: FloatArray
+
+    @property
+    def out_degree(self) -> NDArray[np.int64]:
+        """Number of states that can follow each state, shape (n,)."""
+        return np.asarray(np.count_nonzero(self.feasible, axis=1), dtype=np.int64)
+
+    @cached_property
+    def law(self) -> FloatArray:
+        """Probability of private state z, at ``[true, last private, z]``."""
+        own = self.feasible.T.astype(float)  # [s, y]: can the true state follow y?
+        others = self.out_degree - own
+        rest = (1.0 - self.tau * own) / np.where(others > 0.0, others, 1.0)
+        result = rest[:, :, None] * self.feasible[None]
+        s, y = np.nonzero(own)
+        result[s, y, s] = np.where(others[s, y] > 0.0, self.tau[y], 1.0)
+        return np.asarray(result)
+
+
+def feasible_states(transitions: ArrayLike) -> BoolArray:
+    """Return at ``[y, z]`` whether some action leads from y to z, shape (n, n).
+
+    Examples
+    --------
+    >>> feasible_states([[[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]]])
+    array([[ True,  True],
+           [False,  True]])
+    """
+    law = check.array("transitions", transitions, "feasible_states", shape=(None,) * 3)
+    return np.asarray(np.any(law > 0.0, axis=1))
+
+
+def true_probability(out_degree: ArrayLike, *, epsilon: float, k: int) -> FloatArray:
+    """Return tau of Theorem 1 for each out-degree: 1 / ((rho - 1) e^(-epsilon/k) + 1).
+
+    Examples
+    --------
+    >>> true_probability([1, 2, 3], epsilon=0.0, k=1)
+    array([1.        , 0.5       , 0.33333333])
+    """
+    epsilon = check.nonnegative("epsilon", epsilon, "true_probability")
+    k = check.integer("k", k, "true_probability", low=1)
+    rho = np.asarray(out_degree, dtype=float)
+    return np.asarray(1.0 / ((rho - 1.0) * np.exp(-epsilon / k) + 1.0))
+
+
+def online_mechanism(
+    transitions: ArrayLike, *, epsilon: float, k: int
+) -> OnlineMechanism:
+    """Return the mechanism that is epsilon-private for words that differ in k states.
+
+    Parameters
+    ----------
+    transitions : array_like, shape (n, m, n)
+        The agent's own dynamics; only what is possible matters.
+    epsilon : float
+        Privacy of the whole word, 0 or greater; unit: the agent's states at all times,
+        of which at most k differ, while the others' words are equal.
+    k : int
+        Radius of adjacency, 1 or more.
+
+    Examples
+    --------
+    >>> stay_or_go = [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]]
+    >>> online_mechanism(stay_or_go, epsilon=np.log(3), k=1).law[0, 1]
+    array([0.75, 0.25])
+    """
+    feasible = feasible_states(transitions)
+    tau = true_probability(feasible.sum(axis=1), epsilon=epsilon, k=k)
+    return OnlineMechanism(feasible=feasible, tau=tau)
