@@ -1,9 +1,10 @@
-"""Figure 14(b): leakage against the rates at which types 2 and 3 meet tasks.
+"""Figure 14(b), (c): leakage against rates at which types 2 and 3 meet and leave tasks.
 
-Ten robots of each type; all other rates are 1. Types 2 and 3 are exchangeable, so the
-table has only the cells with rate2 <= rate3. The
-certified interval of a leakage is at most WIDEST wide. ``guess`` is how often the best
-guess between D and the neighbour that is easiest to tell from it is right.
+``varied`` is alpha, the rates of meeting (b), or beta, those of leaving (c); all others
+are 1, with ten robots of each type. Types 2 and 3 are exchangeable, so the table has
+only the cells with rate2 <= rate3. The certified interval of a leakage is at most
+WIDEST wide. ``guess`` is how often the best guess between D and the neighbour that is
+easiest to tell from it is right.
 """
 
 from dplib.macroscopic import paper, transient
@@ -11,6 +12,7 @@ from dplib.macroscopic.leakage import identification, leakage
 from dplib.macroscopic.swarm import TypeChange
 
 PARAMETERS = {
+    "varied": ["alpha", "beta"],
     "counts": [10, 10, 10],
     "rates": [0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0],
     "tau": 10.0,
@@ -18,7 +20,7 @@ PARAMETERS = {
     "tolerance": 1e-10,
 }
 AGREEMENT = {"rule": "relative", "tolerance": 1.0e-5}
-TASK = ("rate2", "rate3")
+TASK = ("varied", "rate2", "rate3")
 COLUMNS = ("nu", "leakage", "guess")
 
 WIDEST = 0.01  # nats
@@ -31,14 +33,15 @@ def check_width(found):
 
 
 def tasks():
-    """Return every cell on or above the diagonal."""
+    """Return every cell on or above the diagonal, of both panels."""
     rates = PARAMETERS["rates"]
-    return [(r2, r3) for r2 in rates for r3 in rates if r2 <= r3]
+    cells = [(r2, r3) for r2 in rates for r3 in rates if r2 <= r3]
+    return [(varied, *cell) for varied in PARAMETERS["varied"] for cell in cells]
 
 
-def run(rate2, rate3):
+def run(varied, rate2, rate3):
     """Return one row for each smoothing."""
-    swarm = paper.tasks(alpha=(1, rate2, rate3))
+    swarm = paper.tasks(**{varied: (1, rate2, rate3)})
     law = transient.observed(
         swarm, PARAMETERS["tau"], tolerance=PARAMETERS["tolerance"]
     )
