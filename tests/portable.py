@@ -32,8 +32,8 @@ LEGS = {
 NO_FMA = "glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4"
 ALL = (
     "notebooks",
-    *(f"tests/{name}" for name in ("macroscopic", "mdp", "privacy")),
-    *(f"tests/{name}" for name in ("rewards", "truthful")),
+    *(f"tests/{name}" for name in ("macroscopic", "mdp", "planning")),
+    *(f"tests/{name}" for name in ("privacy", "rewards", "truthful")),
 )
 SHORT = (
     "notebooks/truthful/02_noise.ipynb",

@@ -62,7 +62,7 @@ class Team(Model):
     target: BoolArray
     dead: BoolArray
     depends: tuple[tuple[int, ...], ...]
-    discount: float = 1.0
+    discount = 1.0
 
     def __post_init__(self) -> None:
         where = "Team"
