@@ -18,6 +18,9 @@
 `dplib.privacy.trajectory`
     `LaplaceChannel` and `laplace_budget`: noisy messages at every step under one
     budget for the whole trajectory.
+`dplib.privacy.word`
+    `online_mechanism`: a private word beside the true one, state by state;
+    `word_distribution` and `word_loss`, what it gives away; `private_word`.
 
 A pair (epsilon, delta) is a statement only together with an adjacency, so whatever
 states a guarantee asks for one. All mechanisms are idealised: they are analysed in

@@ -21,6 +21,7 @@ at most k states differ (Hamming distance), and Theorem 1 promises
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,7 +30,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplib import check
 
-__all__ = ["OnlineMechanism", "feasible_states", "online_mechanism", "true_probability"]
+__all__ = [
+    "OnlineMechanism",
+    "feasible_states",
+    "online_mechanism",
+    "private_word",
+    "true_probability",
+    "word_distribution",
+    "word_loss",
+]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -126,3 +135,120 @@ def online_mechanism(
     feasible = feasible_states(transitions)
     tau = true_probability(feasible.sum(axis=1), epsilon=epsilon, k=k)
     return OnlineMechanism(feasible=feasible, tau=tau)
+
+
+def word_distribution(
+    mechanism: OnlineMechanism, word: Sequence[int], *, start: int
+) -> FloatArray:
+    """Return the log probabilities of all private words, shape (n,) * T.
+
+    Parameters
+    ----------
+    mechanism : OnlineMechanism
+        How each private state is drawn.
+    word : sequence of int
+        The true states s_1, ..., s_T.
+    start : int
+        The private state before the first one; it is public.
+
+    Examples
+    --------
+    >>> every = np.ones((2, 2), dtype=bool)
+    >>> fair = OnlineMechanism(feasible=every, tau=np.array([0.75, 0.75]))
+    >>> np.exp(word_distribution(fair, [0, 1], start=0)).round(4)
+    array([[0.1875, 0.5625],
+           [0.0625, 0.1875]])
+    """
+    with np.errstate(divide="ignore"):
+        log_law = np.log(mechanism.law)
+    result = log_law[word[0], start]
+    for s in word[1:]:
+        result = result[..., None] + log_law[s]
+    return np.asarray(result)
+
+
+def word_loss(
+    mechanism: OnlineMechanism,
+    *,
+    start: int,
+    length: int,
+    substitutions: int,
+    words: BoolArray | None = None,
+) -> float:
+    """Return the largest privacy loss over all pairs of adjacent words, exactly.
+
+    The loss of a private word is the sum of its steps' losses, and a step without a
+    substitution has none. So the largest loss is found backwards in time, over the
+    triples (true state of one word, of the other, last private state) and the number
+    of substitutions that are left, without listing words.
+
+    Parameters
+    ----------
+    mechanism : OnlineMechanism
+        How each private state is drawn.
+    start : int
+        The private state before the first one, and the state before both words.
+    length : int
+        T, number of states in a word.
+    substitutions : int
+        Largest number of states that differ.
+    words : numpy.ndarray of bool, shape (n, n), optional
+        At ``[y, s]``: whether s can follow y in a true word. Without it, any can.
+
+    Examples
+    --------
+    One substitution costs epsilon if the mechanism is made for k = 1:
+
+    >>> ring = np.roll(np.eye(3), 1, axis=1) + np.eye(3)  # stay or go on
+    >>> loss = word_loss(online_mechanism(ring[:, None] / 2, epsilon=0.5, k=1),
+    ...                  start=0, length=4, substitutions=1)
+    >>> print(round(loss, 12))
+    0.5
+    """
+    n = len(mechanism.feasible)
+    allowed = np.ones((n, n), dtype=bool) if words is None else words
+    with np.errstate(divide="ignore"):
+        log_law = np.log(mechanism.law)
+    # One step's loss at [v, w, y, z]; private states y -> z that cannot be count -inf.
+    possible = np.where(mechanism.feasible, 0.0, -np.inf)
+    first, second = log_law[:, None], log_law[None, :]
+    both = np.isfinite(first) & np.isfinite(second)
+    step = np.where(both, first - np.where(both, second, 0.0), 0.0) + possible
+    follow = np.where(allowed, 0.0, -np.inf)
+    same = np.eye(n, dtype=bool)[:, :, None, None]
+    left = [np.zeros((n, n, n))] * (substitutions + 1)  # at [v, w, z], to the end
+    for _ in range(length):
+        ahead = []
+        for j in range(substitutions + 1):
+            spent = left[j - 1][:, :, None] if j else np.array(-np.inf)
+            onward = step + np.where(same, left[j][:, :, None], spent)
+            best = onward.max(axis=3)  # at [v', w', y]
+            best = (follow[:, :, None, None] + best[None]).max(axis=1)  # v, w', y
+            ahead.append((follow[:, :, None] + best[:, None]).max(axis=2))
+        left = ahead
+    return float(left[substitutions][start, start, start])
+
+
+def private_word(
+    mechanism: OnlineMechanism,
+    word: Sequence[int],
+    *,
+    start: int,
+    rng: np.random.Generator,
+) -> list[int]:
+    """Return a private word, drawn state by state while the true one is lived.
+
+    Examples
+    --------
+    >>> every = np.ones((2, 2), dtype=bool)
+    >>> frank = OnlineMechanism(feasible=every, tau=np.ones(2))
+    >>> private_word(frank, [1, 0, 0], start=0, rng=np.random.default_rng(1))
+    [1, 0, 0]
+    """
+    result: list[int] = []
+    for s in word:
+        last = result[-1] if result else start
+        result.append(
+            int(rng.choice(len(mechanism.feasible), p=mechanism.law[s, last]))
+        )
+    return result
