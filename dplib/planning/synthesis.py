@@ -33,11 +33,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, linprog
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csc_array, csr_array, eye_array
+from scipy.sparse.linalg import splu
 from scipy.special import entr
 
 from dplib import check
 from dplib.planning.correlation import local_counts, proxy
+from dplib.planning.policies import Policies
 from dplib.planning.soft import Backups, EndlessError, Soft, solve_soft
 from dplib.planning.team import Team
 
@@ -47,6 +49,7 @@ __all__ = [
     "Weights",
     "convex_concave",
     "first_occupancy",
+    "induced",
     "joint_balance",
     "length",
     "linear_program",
@@ -242,6 +245,25 @@ def linear_program(
     policy = x / np.where(visits > 0.0, visits, 1.0)[:, None]
     after = visits @ backups.under(policy)
     return _full(team, backups, x, np.asarray(after))
+
+
+def induced(team: Team, policies: Policies) -> FloatArray:
+    """Return the joint occupancy measure of local policies, with truthful words.
+
+    Each agent draws its action independently of the others, given the joint state.
+    """
+    backups = Backups(team)
+    S = len(backups.active)
+    where = np.unravel_index(backups.active, team.shape)
+    policy = np.ones((S, 1))
+    for i, on in enumerate(team.depends):
+        own = policies[i][(*(where[j] for j in on), where[i])]
+        policy = (policy[:, :, None] * own[:, None, :]).reshape(S, -1)
+    move = backups.under(policy)
+    unit = (backups.active == np.ravel_multi_index(team.start, team.shape)) * 1.0
+    visits = splu(csc_array(eye_array(S) - move[:, backups.active].T)).solve(unit)
+    x = visits[:, None] * policy
+    return _full(team, backups, x, np.asarray(visits @ move))
 
 
 def joint_balance(team: Team, backups: Backups) -> tuple[csr_array, FloatArray]:
