@@ -54,6 +54,7 @@ __all__ = [
     "length",
     "linear_program",
     "success",
+    "tangent",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -135,24 +136,38 @@ def convex_concave(
         Occupancy measure to start from, as `first_occupancy` returns it.
     """
     backups = Backups(team)
-    theta = weights.correlation
     yield _iterate(team, weights, first, 0.0)
     occupancy = first
     while True:
-        own = [np.log(x / x.sum(axis=1, keepdims=True))
-               for x in local_counts(team, occupancy)]  # fmt: skip
-        going = [_spread(log_q[:, :-1], team, i) for i, log_q in enumerate(own)]
-        stopping = [_spread(log_q[:, -1:], team, i) for i, log_q in enumerate(own)]
-        pay = theta * reduce(np.add, going).reshape(team.n_states, team.n_actions)
-        last = theta * reduce(np.add, stopping).ravel() + team.target.ravel()
+        rewards, ends = tangent(team, weights, occupancy)
         found = solve_soft(
-            backups,
-            pay[backups.active] - weights.length,
-            last - weights.length,
-            temperature=theta,
+            backups, rewards[backups.active], ends, temperature=weights.correlation
         )
         occupancy = _occupancy(team, backups, found)
         yield _iterate(team, weights, occupancy, found.bound)
+
+
+def tangent(
+    team: Team, weights: Weights, occupancy: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what the problem of the next iteration pays.
+
+    Returns
+    -------
+    rewards : numpy.ndarray, shape (joint states, joint actions)
+        -delta + beta * sum of ln q'_i for acting.
+    ends : numpy.ndarray, shape (joint states,)
+        The same for stopping, and 1 in the target.
+    """
+    own = [
+        np.log(x / x.sum(axis=1, keepdims=True)) for x in local_counts(team, occupancy)
+    ]
+    act = [_spread(log_q[:, :-1], team, i) for i, log_q in enumerate(own)]
+    stop = [_spread(log_q[:, -1:], team, i) for i, log_q in enumerate(own)]
+    beta, delta = weights.correlation, weights.length
+    rewards = reduce(np.add, act).reshape(team.n_states, team.n_actions)
+    ends = team.target.ravel() + beta * reduce(np.add, stop).ravel()
+    return beta * rewards - delta, ends - delta
 
 
 def first_occupancy(
