@@ -1,20 +1,8 @@
 r"""The two examples of the paper: navigation (Section 7.1) and SysAdmin (Section 7.2).
 
-Navigation. Two agents on a 5 x 5 grid of two open areas, which two corridors join, must
-pass each other:
-
-.. code-block:: text
-
-    lava lava wall lava  .       row 0
-     .    .    .    .    .       row 1, the upper corridor, beside lava
-     .    .   wall  .    .
-     .    .    .    .    .       row 3, the lower corridor
-     A0   G1  wall  G0   A1      agents start at A0, A1 and want to G0, G1
-
-A step succeeds with probability 0.95; else it ends in one of the other cells that the
-agent could have reached, each equally likely. A step into a wall or off the grid ends
-in any of the reachable cells, each equally likely. The episode fails if both agents are
-in one cell, or one of them on lava. Swapping cells is allowed.
+Navigation. Two agents on a 5 x 5 grid of two open areas, joined by two corridors, of
+which the upper one is beside lava, must pass each other. A step slips with probability
+0.05. The map is drawn as in `grid`.
 
 SysAdmin. A server is healthy (0), unhealthy (1), under repair (2) or down (3). It may
 wait or start a repair. The team wants all servers healthy at the same time, and fails
@@ -23,13 +11,11 @@ once more than two are down or more than two under repair.
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dplib import check
-from dplib.mdp.gridworld import gridworld
+from dplib.planning.grid import grid_team
 from dplib.planning.synthesis import Weights
 from dplib.planning.team import Team
 
@@ -46,39 +32,18 @@ SYSADMIN_WEIGHTS = Weights(length=0.001, correlation=0.1)
 STARTS = ("0001", "0022", "2233")
 """Initial configurations of Figure 5; a digit is the state of a server."""
 
-WALLS = ((0, 2), (2, 2), (4, 2))
-LAVA = ((0, 0), (0, 1), (0, 3))
-SLIP = 0.05
-
-
-def _grid() -> FloatArray:
-    """Return the transitions of one agent, with a fair draw where a step is blocked."""
-    law = gridworld(5, 5, slip=SLIP, law="reachable", walls=WALLS)
-    feasible = np.asarray(np.any(law > 0.0, axis=1))
-    for cell, action in product(range(25), range(4)):
-        if law[cell, action, cell] >= 1.0 - SLIP and feasible[cell].sum() > 1:
-            law[cell, action] = feasible[cell] / feasible[cell].sum()
-    return law
-
-
-def _navigation() -> Team:
-    """Return the team of Section 7.1."""
-    law, same = _grid(), np.eye(25, dtype=bool)
-    lava = np.zeros(25, dtype=bool)
-    lava[[5 * row + column for row, column in LAVA]] = True
-    target = np.zeros((25, 25), dtype=bool)
-    target[5 * 4 + 3, 5 * 4 + 1] = True
-    return Team(
-        transitions=(law, law),
-        start=(5 * 4 + 0, 5 * 4 + 4),
-        target=target,
-        dead=same | lava[:, None] | lava,
-        depends=((), (0,)),
-    )
-
-
-NAVIGATION = _navigation()
-"""Section 7.1. Agent 1 hears agent 0."""
+NAVIGATION, _ = grid_team(
+    """
+    ~~#~.
+    .....
+    ..#..
+    .....
+    Ab#aB
+    """,
+    slip=0.05,
+    depends=((), (0,)),
+)
+"""Section 7.1. Agent 1, drawn as B, hears agent 0, drawn as A."""
 
 
 def server(
