@@ -39,6 +39,7 @@ SHORT = (
     "notebooks/truthful/02_noise.ipynb",
     "notebooks/rewards/02_accuracy.ipynb",
     "notebooks/macroscopic/01_snapshot.ipynb",
+    "notebooks/planning/01_word.ipynb",
 )
 
 # What numpy uses, which kernels OpenBLAS has chosen, for what numba compiles, and the

@@ -225,8 +225,8 @@ def linear_program(
 ) -> FloatArray:
     """Return an occupancy measure that maximises success - price * length.
 
-    Without a price on length the problem has many solutions, and which one comes out
-    depends on the solver: nothing that is compared should hang on it.
+    Without a price on length the problem may have many solutions, as SysAdmin's has;
+    then which one comes out depends on the solver.
 
     Parameters
     ----------
