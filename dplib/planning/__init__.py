@@ -5,7 +5,7 @@ A planner hands a local policy to every agent. At run time each tells the others
 private version of its state, by the mechanism of `dplib.privacy.word` (Algorithm 1,
 Theorem 1).
 
-- `team`: `Team`, a reach-avoid problem (Section 2.1) and who depends on whom
+- `game`: `MarkovGame`, a reach-avoid problem (Section 2.1) and who depends on whom
   (Assumption 2). `grid`: `grid_team`, from a map in letters; `files`: `read_mission`,
   from a YAML file.
 - `paper`: `NAVIGATION` (Section 7.1), `sysadmin` (7.2), `WEIGHTS`. `printed`: the

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from dplib.planning.team import Team
+from dplib.planning.game import MarkovGame
 
 __all__ = ["local_counts", "proxy"]
 
 FloatArray = NDArray[np.float64]
 
 
-def local_counts(team: Team, occupancy: FloatArray) -> list[FloatArray]:
+def local_counts(team: MarkovGame, occupancy: FloatArray) -> list[FloatArray]:
     """Return each agent's own occupancy measure, shapes (n_i, m_i + 1)."""
     N = team.n_agents
     axes = range(2 * N)
@@ -36,12 +36,12 @@ def local_counts(team: Team, occupancy: FloatArray) -> list[FloatArray]:
     ]
 
 
-def proxy(team: Team, occupancy: FloatArray) -> float:
+def proxy(team: MarkovGame, occupancy: FloatArray) -> float:
     """Return C(x), which is at least the total correlation of Equation 1.
 
     Parameters
     ----------
-    team : Team
+    team : MarkovGame
         The problem.
     occupancy : numpy.ndarray, shape (n_1, ..., n_N, m_1 + 1, ..., m_N + 1)
         Joint occupancy measure; the last action of each agent is to have stopped.

@@ -16,6 +16,7 @@ the last private state.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,20 +24,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplib import check
+from dplib.planning.game import MarkovGame
 from dplib.planning.policies import Policies
-from dplib.planning.team import Team
 from dplib.privacy.word import OnlineMechanism
 
 __all__ = ["Rollouts", "chance", "rollouts", "success_chance"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 #: All further steps together change a result by no more than this.
 ROUNDING = 1e-12
 
 
 def success_chance(
-    team: Team,
+    team: MarkovGame,
     policies: Policies,
     *,
     steps: int,
@@ -47,7 +49,7 @@ def success_chance(
 
     Parameters
     ----------
-    team, policies : Team, Policies
+    team, policies : MarkovGame, Policies
         Who acts, and how.
     steps : int
         Largest number of moves.
@@ -61,7 +63,7 @@ def success_chance(
 
 
 def chance(
-    team: Team,
+    team: MarkovGame,
     policies: Policies,
     ends: FloatArray,
     *,
@@ -123,11 +125,24 @@ def _contract(
     left: FloatArray, a: list[int], right: FloatArray, b: list[int], out: list[int]
 ) -> FloatArray:
     """Multiply two arrays with numbered axes, and sum over those not in `out`."""
-    names = ["".join(chr(97 + axis) for axis in axes) for axes in (a, b, out)]
-    return np.asarray(np.einsum(f"{names[0]},{names[1]}->{names[2]}", left, right))
+    sizes = dict(zip([*a, *b], [*left.shape, *right.shape], strict=True))
+    both = [axis for axis in a if axis in b and axis in out]
+    gone = [axis for axis in a if axis in b and axis not in out]
+    own = [axis for axis in a if axis not in b]
+    other = [axis for axis in b if axis not in a]
+
+    def stacked(x: FloatArray, axes: list[int], *groups: list[int]) -> FloatArray:
+        order = [axes.index(axis) for group in groups for axis in group]
+        shape = [math.prod(sizes[axis] for axis in group) for group in groups]
+        return np.asarray(x.transpose(order).reshape(shape))
+
+    product = stacked(left, a, both, own, gone) @ stacked(right, b, both, gone, other)
+    axes = both + own + other
+    whole = product.reshape([sizes[axis] for axis in axes])
+    return np.asarray(whole.transpose([axes.index(axis) for axis in out]))
 
 
-def _order(team: Team) -> list[int]:
+def _order(team: MarkovGame) -> list[int]:
     """Return the agents such that nobody comes before one that listens to it."""
     done: list[int] = []
     while len(done) < team.n_agents:
@@ -155,7 +170,7 @@ class Rollouts:
 
 
 def rollouts(
-    team: Team,
+    team: MarkovGame,
     policies: Policies,
     *,
     steps: int,
@@ -166,9 +181,9 @@ def rollouts(
 ) -> Rollouts:
     """Return many episodes, sampled side by side: actions, moves and told states."""
     check.member("first", first, "rollouts", ("drawn", "start"))
-    acts = [np.cumsum(policy, axis=-1) for policy in policies]
-    laws = [np.cumsum(law, axis=-1) for law in team.transitions]
-    tells = [np.cumsum(one.law, axis=-1) for one in mechanisms or ()]
+    acts = [_Table(policy) for policy in policies]
+    laws = [_Table(law) for law in team.transitions]
+    tells = [_Table(one.law) for one in mechanisms or ()]
     state = np.tile(team.start, (samples, 1)).T
     told = state.copy()
     moves = np.full(samples, steps)
@@ -180,12 +195,12 @@ def rollouts(
         elif t > 0 or first == "drawn":
             told = told.copy()
             for j in team.told:
-                told[j] = _draw(tells[j][state[j], told[j]], rng)
+                told[j] = tells[j].draw((state[j], told[j]), rng)
         after = np.empty_like(state)
         for i, on in enumerate(team.depends):
             seen = (*(told[j] for j in on), state[i])
-            action = _draw(acts[i][seen], rng)
-            after[i] = _draw(laws[i][state[i], action], rng)
+            action = acts[i].draw(seen, rng)
+            after[i] = laws[i].draw((state[i], action), rng)
         state = after
         won, lost = team.target[tuple(state)], team.dead[tuple(state)]
         success[alive[won]], failure[alive[lost]] = True, True
@@ -197,7 +212,17 @@ def rollouts(
     return Rollouts(success=success, failure=failure, moves=moves)
 
 
-def _draw(cumulative: FloatArray, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return one draw from each row of cumulative probabilities."""
-    u = rng.random((len(cumulative), 1)) * cumulative[:, -1:]
-    return np.asarray(np.count_nonzero(cumulative <= u, axis=1), dtype=np.int64)
+class _Table:
+    """Distributions along the last axis, to draw from: what is possible, summed up."""
+
+    def __init__(self, p: FloatArray) -> None:
+        width = int(np.count_nonzero(p, axis=-1).max())
+        self.value = np.argsort(p == 0.0, axis=-1, kind="stable")[..., :width]
+        self.upto = np.cumsum(np.take_along_axis(p, self.value, axis=-1), axis=-1)
+
+    def draw(self, at: tuple[IntArray, ...], rng: np.random.Generator) -> IntArray:
+        """Return one draw from the distribution at each index."""
+        upto = self.upto[at]
+        u = rng.random((len(upto), 1)) * upto[:, -1:]
+        place = np.count_nonzero(upto <= u, axis=1)
+        return np.asarray(self.value[(*at, place)])

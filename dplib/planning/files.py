@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dplib.planning.game import MarkovGame
 from dplib.planning.grid import MapError, grid_team
-from dplib.planning.team import Team
 from dplib.reader_files import ReaderFileError, load, refuse
 
 __all__ = ["Mission", "read_mission"]
@@ -58,7 +58,7 @@ class Mission:
 
     Attributes
     ----------
-    team : Team
+    team : MarkovGame
         The problem.
     names : tuple of str
         Letters of the agents, in order.
@@ -66,7 +66,7 @@ class Mission:
         The map as drawn.
     """
 
-    team: Team
+    team: MarkovGame
     names: tuple[str, ...]
     map: str
 

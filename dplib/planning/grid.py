@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplib.mdp.gridworld import gridworld
-from dplib.planning.team import Team
+from dplib.planning.game import MarkovGame
 
 __all__ = ["MapError", "grid_team"]
 
@@ -30,7 +30,7 @@ class MapError(ValueError):
 
 def grid_team(
     drawn: str, *, slip: float, depends: Sequence[Sequence[int]]
-) -> tuple[Team, tuple[str, ...]]:
+) -> tuple[MarkovGame, tuple[str, ...]]:
     """Return the team of a map, and the letters of its agents in order.
 
     Parameters
@@ -79,7 +79,7 @@ def grid_team(
     target = np.zeros(shape, dtype=bool)
     target[tuple(cells.index(name.lower()) for name in names)] = True
     start = tuple(cells.index(name) for name in names)
-    team = Team(
+    team = MarkovGame(
         transitions=(law,) * N,
         start=start,
         target=target,

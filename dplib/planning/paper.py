@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplib import check
+from dplib.planning.game import MarkovGame
 from dplib.planning.grid import grid_team
 from dplib.planning.synthesis import Weights
-from dplib.planning.team import Team
 
 __all__ = ["NAVIGATION", "STARTS", "SYSADMIN_WEIGHTS", "WEIGHTS", "server", "sysadmin"]
 
@@ -63,7 +63,7 @@ def server(
     return np.stack([wait, repair], axis=1)
 
 
-def sysadmin(start: str) -> Team:
+def sysadmin(start: str) -> MarkovGame:
     """Return the team of Section 7.2 in an initial configuration such as ``"0022"``.
 
     Every server depends on all servers before it. Any number of servers will do.
@@ -78,7 +78,7 @@ def sysadmin(start: str) -> Team:
         check.fail("start", "sysadmin", "digits from 0 to 3, one a server", start)
     N = len(start)
     states = np.indices((4,) * N)
-    return Team(
+    return MarkovGame(
         transitions=(server(),) * N,
         start=tuple(int(digit) for digit in start),
         target=np.all(states == 0, axis=0),

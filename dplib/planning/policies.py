@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dplib.planning.team import Team
+from dplib.planning.game import MarkovGame
 
 __all__ = ["Policies", "complete", "counts", "marginalise"]
 
@@ -29,12 +29,12 @@ Policies = tuple[FloatArray, ...]
 """One array for each agent, of shape (n of each in depends[i]..., n_i, m_i)."""
 
 
-def counts(team: Team, occupancy: FloatArray) -> Policies:
+def counts(team: MarkovGame, occupancy: FloatArray) -> Policies:
     """Return how often each agent takes each action at each observation.
 
     Parameters
     ----------
-    team : Team
+    team : MarkovGame
         Says who depends on whom.
     occupancy : numpy.ndarray, shape (n_1, ..., n_N, m_1 + 1, ..., m_N + 1)
         Joint occupancy measure; the last action of each agent is to have stopped.
@@ -50,14 +50,14 @@ def counts(team: Team, occupancy: FloatArray) -> Policies:
     return tuple(result)
 
 
-def marginalise(team: Team, occupancy: FloatArray) -> Policies:
+def marginalise(team: MarkovGame, occupancy: FloatArray) -> Policies:
     """Return the local policies that a joint occupancy measure induces."""
     return tuple(
         table / table.sum(axis=-1, keepdims=True) for table in counts(team, occupancy)
     )
 
 
-def complete(team: Team, occupancy: FloatArray, *, kappa: float) -> Policies:
+def complete(team: MarkovGame, occupancy: FloatArray, *, kappa: float) -> Policies:
     r"""Return local policies that fall back on the agent's own state.
 
     Where the observation is rare, agent i acts as it does on average in its own state:

@@ -26,6 +26,7 @@ of a policy, lies below. So V errs by c h at most.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 from scipy.special import logsumexp
 
-from dplib.planning.team import Team
+from dplib.planning.game import MarkovGame
 
 __all__ = ["Backups", "EndlessError", "Soft", "solve_soft"]
 
@@ -67,7 +68,7 @@ class Backups:
         Probabilities of each agent's own successors.
     """
 
-    def __init__(self, team: Team) -> None:
+    def __init__(self, team: MarkovGame) -> None:
         self.team = team
         self.active = _reachable(team)
         where = np.unravel_index(self.active, team.shape)
@@ -103,7 +104,7 @@ class Backups:
         return csr_array((result.ravel(), (rows, self.after.ravel())), shape=shape)
 
 
-def _reachable(team: Team) -> NDArray[np.int64]:
+def _reachable(team: MarkovGame) -> NDArray[np.int64]:
     """Return the numbers of the active joint states that some policy can reach."""
     steps = [law.any(axis=1) for law in team.transitions]
     seen = np.zeros(team.shape, dtype=bool)
@@ -154,6 +155,7 @@ def solve_soft(
     ends: FloatArray,
     *,
     temperature: float,
+    start: FloatArray | None = None,
     tolerance: float = 1e-9,
 ) -> Soft:
     """Return the policy that is best for rewards and entropy.
@@ -168,6 +170,8 @@ def solve_soft(
         Terminal values; those of active states are not used.
     temperature : float
         Price of entropy, positive.
+    start : numpy.ndarray, shape (S, m), optional
+        Policy to begin with; without it every action is equally likely.
     tolerance : float
         Change of the policy at which iteration stops; that of values is its square.
 
@@ -182,9 +186,10 @@ def solve_soft(
     One agent may wait, at a cost of 1, or go to where it wants to be, at the same cost.
     Then V = ln(e^(V - 1) + e^-1), so V = -ln(e - 1):
 
-    >>> from dplib.planning.team import Team
-    >>> door = Team(transitions=([[[1, 0], [0, 1]], [[0, 1], [0, 1]]],), start=(0,),
-    ...             target=[False, True], dead=[False, False], depends=((),))
+    >>> from dplib.planning.game import MarkovGame
+    >>> step = [[[1, 0], [0, 1]], [[0, 1], [0, 1]]]
+    >>> door = MarkovGame(transitions=(step,), start=(0,), depends=((),),
+    ...                   target=[False, True], dead=[False, False])
     >>> found = solve_soft(Backups(door), np.full((1, 2), -1.0), np.zeros(2),
     ...                    temperature=1.0)
     >>> bool(np.isclose(found.values[0], -np.log(np.e - 1)))
@@ -194,14 +199,14 @@ def solve_soft(
     S, m = len(active), team.n_actions
     rewards = np.broadcast_to(rewards, (S, m))
     first = int(np.searchsorted(active, np.ravel_multi_index(team.start, team.shape)))
-    policy = np.full((S, m), 1.0 / m)
+    policy = np.full((S, m), 1.0 / m) if start is None else start
     values = np.where(team.active.ravel(), 0.0, ends)
     largest = WITHOUT_BOUND * float(np.abs(rewards).max() + np.abs(values).max() + 1.0)
     for iteration in range(1, STEPS + 1):
         move = backups.under(policy)
         inner = move[:, active]
         try:
-            factors = splu(csc_array(eye_array(S) - inner))
+            factors: Any = splu(csc_array(eye_array(S) - inner))
         except RuntimeError:  # singular: the policy stays forever
             raise EndlessError("The policy never ends an episode.") from None
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -225,7 +230,7 @@ def solve_soft(
             if np.all(temperature * logsumexp(again, axis=1) <= own + slack):
                 unit = np.zeros(S)
                 unit[first] = 1.0
-                visits = splu(csc_array(eye_array(S) - inner.T)).solve(unit)
+                visits = factors.solve(unit, trans="T")
                 return Soft(
                     values=own,
                     policy=policy,

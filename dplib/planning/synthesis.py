@@ -39,9 +39,9 @@ from scipy.special import entr
 
 from dplib import check
 from dplib.planning.correlation import local_counts, proxy
+from dplib.planning.game import MarkovGame
 from dplib.planning.policies import Policies
 from dplib.planning.soft import Backups, EndlessError, Soft, solve_soft
-from dplib.planning.team import Team
 
 __all__ = [
     "FLOOR",
@@ -111,7 +111,7 @@ class Iterate:
     bound: float
 
 
-def success(team: Team, occupancy: FloatArray) -> float:
+def success(team: MarkovGame, occupancy: FloatArray) -> float:
     """Return the probability of the target under truthful communication."""
     return float(occupancy[team.target].reshape(team.target.sum(), -1)[:, -1].sum())
 
@@ -122,13 +122,13 @@ def length(occupancy: FloatArray) -> float:
 
 
 def convex_concave(
-    team: Team, weights: Weights, first: FloatArray
+    team: MarkovGame, weights: Weights, first: FloatArray
 ) -> Iterator[Iterate]:
     """Yield the iterates of the procedure, the first occupancy measure included.
 
     Parameters
     ----------
-    team : Team
+    team : MarkovGame
         The problem.
     weights : Weights
         Prices of Equation 3.
@@ -137,18 +137,23 @@ def convex_concave(
     """
     backups = Backups(team)
     yield _iterate(team, weights, first, 0.0)
-    occupancy = first
+    occupancy, policy = first, None
     while True:
         rewards, ends = tangent(team, weights, occupancy)
         found = solve_soft(
-            backups, rewards[backups.active], ends, temperature=weights.correlation
+            backups,
+            rewards[backups.active],
+            ends,
+            temperature=weights.correlation,
+            start=policy,
         )
+        policy = found.policy
         occupancy = _occupancy(team, backups, found)
         yield _iterate(team, weights, occupancy, found.bound)
 
 
 def tangent(
-    team: Team, weights: Weights, occupancy: FloatArray
+    team: MarkovGame, weights: Weights, occupancy: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return what the problem of the next iteration pays.
 
@@ -171,7 +176,7 @@ def tangent(
 
 
 def first_occupancy(
-    team: Team, *, price: float = 0.1, longest: float = 20.0
+    team: MarkovGame, *, price: float = 0.1, longest: float = 20.0
 ) -> FloatArray:
     """Return the occupancy measure from which the authors start.
 
@@ -181,7 +186,7 @@ def first_occupancy(
 
     Parameters
     ----------
-    team : Team
+    team : MarkovGame
         The problem.
     price : float
         Price of length and entropy.
@@ -221,7 +226,11 @@ def first_occupancy(
 
 
 def linear_program(
-    team: Team, *, price: float = 0.0, longest: float = 100.0, method: Method = "highs"
+    team: MarkovGame,
+    *,
+    price: float = 0.0,
+    longest: float = 100.0,
+    method: Method = "highs",
 ) -> FloatArray:
     """Return an occupancy measure that maximises success - price * length.
 
@@ -230,7 +239,7 @@ def linear_program(
 
     Parameters
     ----------
-    team : Team
+    team : MarkovGame
         The problem.
     price : float
         Price of one step.
@@ -262,7 +271,7 @@ def linear_program(
     return _full(team, backups, x, np.asarray(after))
 
 
-def induced(team: Team, policies: Policies) -> FloatArray:
+def induced(team: MarkovGame, policies: Policies) -> FloatArray:
     """Return the joint occupancy measure of local policies, with truthful words.
 
     Each agent draws its action independently of the others, given the joint state.
@@ -281,7 +290,7 @@ def induced(team: Team, policies: Policies) -> FloatArray:
     return _full(team, backups, x, np.asarray(visits @ move))
 
 
-def joint_balance(team: Team, backups: Backups) -> tuple[csr_array, FloatArray]:
+def joint_balance(team: MarkovGame, backups: Backups) -> tuple[csr_array, FloatArray]:
     """Return the affine constraints on x, and the chance of success of each (s, a).
 
     Returns
@@ -311,7 +320,7 @@ def joint_balance(team: Team, backups: Backups) -> tuple[csr_array, FloatArray]:
 
 
 def _iterate(
-    team: Team, weights: Weights, occupancy: FloatArray, bound: float
+    team: MarkovGame, weights: Weights, occupancy: FloatArray, bound: float
 ) -> Iterate:
     """Return an occupancy measure with what Equation 3 says of it."""
     v, steps, C = success(team, occupancy), length(occupancy), proxy(team, occupancy)
@@ -319,13 +328,15 @@ def _iterate(
     return Iterate(occupancy, objective, v, steps, C, bound)
 
 
-def _occupancy(team: Team, backups: Backups, found: Soft) -> FloatArray:
+def _occupancy(team: MarkovGame, backups: Backups, found: Soft) -> FloatArray:
     """Return the occupancy measure of a solution."""
     x = found.visits[:, None] * found.policy
     return _full(team, backups, x, found.after)
 
 
-def _full(team: Team, backups: Backups, x: FloatArray, after: FloatArray) -> FloatArray:
+def _full(
+    team: MarkovGame, backups: Backups, x: FloatArray, after: FloatArray
+) -> FloatArray:
     """Return x (S, m) and the arrivals as one array, with stopping and the floor."""
     N, S = team.n_agents, team.n_states
     more = tuple(m + 1 for m in team.actions)
@@ -340,7 +351,7 @@ def _full(team: Team, backups: Backups, x: FloatArray, after: FloatArray) -> Flo
     return np.maximum(result, FLOOR).reshape(*team.shape, *more)
 
 
-def _spread(local: FloatArray, team: Team, i: int) -> FloatArray:
+def _spread(local: FloatArray, team: MarkovGame, i: int) -> FloatArray:
     """Return values of (s_i, a_i) with axes (joint states..., joint actions...)."""
     N = team.n_agents
     axes = [1] * (2 * N)

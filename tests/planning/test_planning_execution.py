@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dplib.book.replicates import share_interval
 from dplib.planning.execution import chance, rollouts, success_chance
+from dplib.planning.game import MarkovGame
 from dplib.planning.paper import NAVIGATION
 from dplib.planning.policies import Policies
-from dplib.planning.team import Team
 from dplib.privacy.word import OnlineMechanism, online_mechanism
 
 FloatArray = NDArray[np.float64]
@@ -28,7 +28,9 @@ DEPENDS = (
 )
 
 
-def _random(seed: int, depends: tuple[tuple[int, ...], ...]) -> tuple[Team, Policies]:
+def _random(
+    seed: int, depends: tuple[tuple[int, ...], ...]
+) -> tuple[MarkovGame, Policies]:
     """Return a random team whose agents may stay, and random policies for it."""
     rng = np.random.default_rng(seed)
     sizes = tuple(int(n) for n in rng.integers(2, 4, size=len(depends)))
@@ -41,7 +43,7 @@ def _random(seed: int, depends: tuple[tuple[int, ...], ...]) -> tuple[Team, Poli
     kind = rng.choice(3, p=[0.6, 0.2, 0.2], size=sizes)
     start = tuple(n - 1 for n in sizes)
     kind[start], kind[(0,) * len(sizes)] = 0, 1
-    team = Team(
+    team = MarkovGame(
         transitions=tuple(laws),
         start=start,
         target=kind == 1,
@@ -55,7 +57,9 @@ def _random(seed: int, depends: tuple[tuple[int, ...], ...]) -> tuple[Team, Poli
     return team, policies
 
 
-def _mechanisms(team: Team, *, epsilon: float, k: int = 1) -> list[OnlineMechanism]:
+def _mechanisms(
+    team: MarkovGame, *, epsilon: float, k: int = 1
+) -> list[OnlineMechanism]:
     return [online_mechanism(law, epsilon=epsilon, k=k) for law in team.transitions]
 
 
@@ -75,7 +79,7 @@ def _as_defined(mechanism: OnlineMechanism, s: int, y: int, step: int) -> FloatA
 
 
 def _explicit(
-    team: Team,
+    team: MarkovGame,
     policies: Policies,
     steps: int,
     mechanisms: list[OnlineMechanism] | None,
@@ -120,7 +124,7 @@ def _explicit(
     return ends
 
 
-def _copy_game(m: int) -> tuple[Team, Policies]:
+def _copy_game(m: int) -> tuple[MarkovGame, Policies]:
     """Agent 0 jumps to one of m cells; agent 1 waits, then jumps to the one it hears.
 
     A cell is a state from 1 to m. Meeting at once is success, all else failure.
@@ -131,7 +135,7 @@ def _copy_game(m: int) -> tuple[Team, Policies]:
     choose = np.repeat(np.eye(m + 1)[:, None], m + 1, axis=1)
     choose[0] = np.eye(m + 1)  # from 0, action a leads to state a
     s, r = np.indices((m + 1, m + 1))
-    team = Team(
+    team = MarkovGame(
         transitions=(jump, choose),
         start=(0, 0),
         target=(s == r) & (s > 0),

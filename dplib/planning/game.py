@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from dplib import check
 from dplib.mdp.model import Model, transition_law
 
-__all__ = ["Team"]
+__all__ = ["MarkovGame"]
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Team(Model):
+class MarkovGame(Model):
     """A reach-avoid problem of several agents, without discount.
 
     Parameters
@@ -51,7 +51,7 @@ class Team(Model):
     whether the first does.
 
     >>> lamp = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]]
-    >>> team = Team(transitions=(lamp, lamp), start=(0, 0), depends=((), (0,)),
+    >>> team = MarkovGame(transitions=(lamp, lamp), start=(0, 0), depends=((), (0,)),
     ...             target=[[False, False], [False, True]], dead=np.zeros((2, 2), bool))
     >>> team.n_states, team.n_actions, team.told
     (4, 4, (0,))
@@ -65,7 +65,7 @@ class Team(Model):
     discount = 1.0
 
     def __post_init__(self) -> None:
-        where = "Team"
+        where = "MarkovGame"
         laws = tuple(
             transition_law(law, where, f"agent {i}, ")
             for i, law in enumerate(self.transitions)
