@@ -17,7 +17,7 @@ the last private state.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,50 +96,62 @@ def chance(
     active, fixed = team.active[wide], np.where(team.active, 0.0, ends)[wide]
     value = np.zeros(team.shape + tuple(team.shape[j] for j in told)) + fixed
     before = value
-    for left in range(steps, 0, -1):
-        axes, result = next_ + z, value
-        for i in _order(team):
-            on = [heard[j] for j in team.depends[i]]
-            out = [axis for axis in axes if axis != N + i]
-            out += [axis for axis in (i, *on) if axis not in out]
-            result = _contract(moves[i], [*on, i, N + i], result, axes, out)
-            axes = out
-        before = result.transpose([axes.index(axis) for axis in here + z])
-        before = np.where(active, before + each, fixed)
-        axes, result = here + z, before
-        for j in told:
-            assert mechanisms is not None
+    axes, acting, telling = next_ + z, [], []
+    for i in _order(team):
+        on = [heard[j] for j in team.depends[i]]
+        out = [axis for axis in axes if axis != N + i]
+        out += [axis for axis in (i, *on) if axis not in out]
+        acting.append(_contraction(moves[i], [*on, i, N + i], axes, out))
+        axes = out
+    acted, axes = [axes.index(axis) for axis in here + z], here + z
+    for j, mechanism in enumerate(mechanisms or ()):
+        if j in told:
             out = [axis if axis != 2 * N + j else 3 * N + j for axis in axes]
             law = [j, 3 * N + j, 2 * N + j]
-            result = _contract(mechanisms[j].law, law, result, axes, out)
+            telling.append(_contraction(mechanism.law, law, axes, out))
             axes = out
-        later, value = value, result.transpose([axes.index(a) for a in here + last])
+    spoken = [axes.index(axis) for axis in here + last]
+    for left in range(steps, 0, -1):
+        result = value
+        for step in acting:
+            result = step(result)
+        before = result = np.where(active, result.transpose(acted) + each, fixed)
+        for step in telling:
+            result = step(result)
+        later, value = value, result.transpose(spoken)
         # Means do not increase the largest change from step to step.
-        if left * float(np.abs(value - later).max()) <= ROUNDING:
+        if left % 8 == 0 and left * np.abs(value - later).max() <= ROUNDING:
             break
     start = team.start + tuple(team.start[j] for j in told)
     return float((value if first == "drawn" else before)[start])
 
 
-def _contract(
-    left: FloatArray, a: list[int], right: FloatArray, b: list[int], out: list[int]
-) -> FloatArray:
-    """Multiply two arrays with numbered axes, and sum over those not in `out`."""
-    sizes = dict(zip([*a, *b], [*left.shape, *right.shape], strict=True))
+def _contraction(
+    left: FloatArray, a: list[int], b: list[int], out: list[int]
+) -> Callable[[FloatArray], FloatArray]:
+    """Return what multiplies an array with axes b by `left`, and sums to `out`."""
     both = [axis for axis in a if axis in b and axis in out]
     gone = [axis for axis in a if axis in b and axis not in out]
     own = [axis for axis in a if axis not in b]
     other = [axis for axis in b if axis not in a]
-
-    def stacked(x: FloatArray, axes: list[int], *groups: list[int]) -> FloatArray:
-        order = [axes.index(axis) for group in groups for axis in group]
-        shape = [math.prod(sizes[axis] for axis in group) for group in groups]
-        return np.asarray(x.transpose(order).reshape(shape))
-
-    product = stacked(left, a, both, own, gone) @ stacked(right, b, both, gone, other)
+    size = dict(zip(a, left.shape, strict=True))
+    batch, rows, inner = (
+        math.prod(size[axis] for axis in axes) for axes in (both, own, gone)
+    )
+    order = [a.index(axis) for axis in both + own + gone]
+    matrix = np.ascontiguousarray(left.transpose(order).reshape(batch, rows, inner))
+    given = [b.index(axis) for axis in both + gone + other]
     axes = both + own + other
-    whole = product.reshape([sizes[axis] for axis in axes])
-    return np.asarray(whole.transpose([axes.index(axis) for axis in out]))
+    back = [axes.index(axis) for axis in out]
+
+    def apply(right: FloatArray) -> FloatArray:
+        moved = right.transpose(given)
+        rest = moved.shape[len(both) + len(gone) :]
+        product = matrix @ moved.reshape(batch, inner, -1)
+        shape = [size[axis] for axis in both + own] + list(rest)
+        return np.asarray(product.reshape(shape).transpose(back))
+
+    return apply
 
 
 def _order(team: MarkovGame) -> list[int]:
