@@ -22,10 +22,11 @@ import cvxpy as cp
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dplib.planning.execution import rollouts, success_chance
+from dplib.planning.execution import success_chance
 from dplib.planning.grid import grid_team
 from dplib.planning.paper import NAVIGATION, WEIGHTS, sysadmin
 from dplib.planning.policies import marginalise
+from dplib.planning.rollouts import rollouts
 from dplib.planning.soft import Backups, solve_soft
 from dplib.planning.synthesis import (
     Weights,

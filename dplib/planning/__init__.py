@@ -17,7 +17,8 @@ Theorem 1).
 - `correlation`: total correlation, as the paper's `proxy` (Section 6).
 - `policies`: `marginalise`, local policies of a joint one; `complete`, others for what
   never occurs.
-- `execution`: Algorithm 2: `success_chance` and `chance`, exactly; `rollouts`.
+- `execution`: Algorithm 2: `success_chance` and `chance`, exactly; `rollouts`:
+  sampled episodes.
 
 On pages: Algorithm 1 in fractions (01_word), the bound of Theorem 2 (03_tradeoff), soft
 value iteration (04_synthesis), the gradient of private success (07_robust).

@@ -9,10 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from dplib.book.replicates import share_interval
-from dplib.planning.execution import chance, rollouts, success_chance
+from dplib.planning.execution import chance, success_chance
 from dplib.planning.game import MarkovGame
 from dplib.planning.paper import NAVIGATION
 from dplib.planning.policies import Policies
+from dplib.planning.rollouts import rollouts
 from dplib.privacy.word import OnlineMechanism, online_mechanism
 
 FloatArray = NDArray[np.float64]
