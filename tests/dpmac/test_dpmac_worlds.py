@@ -10,9 +10,7 @@ import pytest
 from dplib.dpmac.worlds import CN, MOVES, PP, State, World, step
 
 
-def _state(
-    world: World, position: object, velocity: object, landmarks: object
-) -> State:
+def _state(world: World, position: object, velocity: object, places: object) -> State:
     return State(
         jnp.array(position),
         jnp.array(velocity),
