@@ -13,10 +13,12 @@ Agents differ only in how they talk:
 - ``"plain"``: DPMAC with :math:`\mu` as message.
 - ``"tarmac"``: a value and a signature of :math:`o_i`; the receiver weighs values by
   how well signatures answer a query made from its own observation.
+- ``"i2c"``: a code of :math:`o_i`, which another agent asks for only if its *prior*
+  network, trained by `dplib.dpmac.replay`, expects that it would act otherwise.
 
 Privacy. Given a deviation ``sigma``, messages are scaled to the norm C and get Gaussian
-noise, fresh for every message: at the sender, but for TarMAC at the receiver, as the
-paper has it. Without it, messages have any norm.
+noise, fresh for every message: at the sender, but for TarMAC and I2C at the receiver,
+as the paper has it. Without it, messages have any norm.
 
 Networks are lists of (weights, bias), with one leading axis for the agents.
 """
@@ -31,7 +33,17 @@ import jax.numpy as jnp
 
 from dplib.dpmac.worlds import MOVES, State, World, step
 
-__all__ = ["Episode", "Team", "act", "episode", "fresh", "hear", "speak"]
+__all__ = [
+    "Episode",
+    "Team",
+    "act",
+    "choose",
+    "episode",
+    "fresh",
+    "hear",
+    "others",
+    "speak",
+]
 
 ACTIONS, MESSAGE, SIGNATURE = len(MOVES), 8, 16
 
@@ -44,7 +56,7 @@ class Team:
     """Which world, how agents talk in it, and how noisily."""
 
     world: World
-    talk: str = "dpmac"  # or "none", "plain", "tarmac"
+    talk: str = "dpmac"  # or "none", "plain", "tarmac", "i2c"
     sigma: float | None = None  # deviation of the privacy noise in each coordinate
     bound: float = 0.5  # C, the norm of private messages
     hidden: int = 64
@@ -69,6 +81,8 @@ def fresh(team: Team, key: jax.Array) -> Weights:
     elif team.talk == "tarmac":
         sizes |= {"sender": [seen, 32, SIGNATURE + MESSAGE]}
         sizes |= {"query": [seen, 32, SIGNATURE]}
+    elif team.talk == "i2c":
+        sizes |= {"sender": [seen, 32, MESSAGE], "prior": [seen, 32, n - 1]}
     result = {}
     for name, widths in sizes.items():
         layers = []
@@ -98,6 +112,11 @@ def _private(team: Team, x: jax.Array, key: jax.Array) -> jax.Array:
     return team.bound / norm * x + team.sigma * jax.random.normal(key, x.shape)
 
 
+def others(n: int) -> list[list[int]]:
+    """Return the numbers of the other agents, for every agent."""
+    return [[j for j in range(n) if j != i] for i in range(n)]
+
+
 def speak(
     team: Team, weights: Weights, seen: jax.Array, actions: jax.Array, key: jax.Array
 ) -> jax.Array:
@@ -105,7 +124,7 @@ def speak(
     n = team.world.agents
     if team.talk == "none":
         return jnp.zeros((n, MESSAGE))
-    if team.talk == "tarmac":
+    if team.talk in ("tarmac", "i2c"):
         return _run(weights["sender"], seen)
     own, noise = jax.random.split(key)
     out = _run(weights["sender"], jnp.concatenate([seen, actions], axis=1))
@@ -122,14 +141,17 @@ def hear(
     n = team.world.agents
     if team.talk == "none":
         return sent
-    from_others = jnp.array([[j for j in range(n) if j != i] for i in range(n)])
-    got = sent[from_others]  # (n, n - 1, message)
+    got = sent[jnp.array(others(n))]  # (n, n - 1, message)
     if team.talk == "tarmac":
         signature, value = got[..., :SIGNATURE], got[..., SIGNATURE:]
         query = _run(weights["query"], seen)
         match = jnp.einsum("nd,njd->nj", query, signature) / SIGNATURE**0.5
         merged = jnp.einsum("nj,njd->nd", jax.nn.softmax(match), value)
         return _private(team, merged, key)
+    if team.talk == "i2c":
+        asked = (_run(weights["prior"], seen) > 0.0).astype(got.dtype)
+        total = jnp.maximum(asked.sum(axis=1, keepdims=True), 1.0)
+        return _private(team, jnp.einsum("nj,njd->nd", asked / total, got), key)
     w, b = weights["attention"][0]
     queries, keys, values = jnp.split(
         jnp.einsum("nji,nio->njo", got, w) + b[:, None], 3, axis=-1
@@ -144,7 +166,7 @@ def act(weights: Weights, seen: jax.Array, heard: jax.Array) -> jax.Array:
     return _run(weights["actor"], jnp.concatenate([seen, heard], axis=1))
 
 
-def _choose(logits: jax.Array, key: jax.Array, greedy: bool) -> jax.Array:
+def choose(logits: jax.Array, key: jax.Array, greedy: bool) -> jax.Array:
     """Return one action each: the best, or one drawn by Gumbel noise.
 
     Drawn ones have the gradient of the softmax (straight through).
@@ -174,7 +196,7 @@ def episode(
         keys = jax.random.split(key, 3)
         seen = world.observe(state)
         heard = hear(team, weights, seen, sent, keys[0])
-        actions = _choose(act(weights, seen, heard), keys[1], greedy)
+        actions = choose(act(weights, seen, heard), keys[1], greedy)
         after = step(world, state, actions @ jnp.array(MOVES))
         sent = speak(team, weights, seen, actions, keys[2])
         return (after, sent), Episode(state, world.reward(after), sent, actions)
