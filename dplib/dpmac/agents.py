@@ -26,6 +26,7 @@ Networks are lists of (weights, bias), with one leading axis for the agents.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import jax
@@ -86,7 +87,7 @@ def fresh(team: Team, key: jax.Array) -> Weights:
     result = {}
     for name, widths in sizes.items():
         layers = []
-        for fan, out in zip(widths[:-1], widths[1:], strict=True):
+        for fan, out in pairwise(widths):
             key, own = jax.random.split(key)
             w = jax.random.normal(own, (n, fan, out)) * jnp.sqrt(2.0 / fan)
             layers.append((w, jnp.zeros((n, out))))

@@ -41,16 +41,16 @@ from dplib.dpmac.agents import (
     others,
     speak,
 )
-from dplib.dpmac.training import Curve, returns
+from dplib.dpmac.training import Curve, stacked
 
 __all__ = ["train"]
 
 PLAYED = 8  # episodes played in an iteration, for each seed
 KEPT = 1_000  # episodes in memory
-BATCH, UPDATES = 512, 2  # moves in a batch; batches in an iteration
+BATCH, UPDATES = 256, 2  # moves in a batch; batches in an iteration
 RATE, CLIP = 1e-3, 1.0  # Adam's, and the largest norm of a gradient
 FOLLOW, DISCOUNT = 0.01, 0.95
-CRITIC = 128  # units of the critic's two layers
+CRITIC = 64  # units of each of the two layers of the critic
 
 
 class Moves(NamedTuple):
@@ -130,7 +130,7 @@ def _influence(critic: Any, moves: Moves, i: int, j: int) -> jax.Array:
     return jnp.sum(given * (jnp.log(given) - jnp.log(joint.sum(axis=1))))
 
 
-def _losses(team: Team, scale: jax.Array) -> tuple[Any, Any]:
+def _losses(team: Team, scale: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
     """Return the losses of the critic and of the agents on a batch."""
 
     def critic_loss(
@@ -235,31 +235,8 @@ def train(
             learner = _update(team, adam, learner, filled, own)
         return learner
 
-    @jax.jit
-    def block(learner: Learner, key: jax.Array) -> tuple[Learner, jax.Array]:
-        def one(learner: Learner, key: jax.Array) -> tuple[Learner, None]:
-            return jax.vmap(iterate)(learner, jax.random.split(key, seeds)), None
-
-        *keys, last = jax.random.split(key, every + 1)
-        learner, _ = jax.lax.scan(one, learner, jnp.stack(keys))
-        return learner, score(learner.weights, last)
-
-    @jax.jit
-    def score(weights: Weights, key: jax.Array) -> jax.Array:
-        ask = partial(returns, team, episodes=episodes)
-        return jax.vmap(ask)(weights, jax.random.split(key, seeds)).mean(axis=1)
-
-    key = jax.random.key(int(rng.integers(2**32)))
-    key, own = jax.random.split(key)
-    learner = jax.vmap(begin)(jax.random.split(own, seeds))
-    key, own = jax.random.split(key)
-    found = [score(learner.weights, own)]
-    for _ in range(iterations // every):
-        key, own = jax.random.split(key)
-        learner, now = block(learner, own)
-        found.append(now)
-    moves = PLAYED * world.steps * every * np.arange(len(found))
-    return Curve(moves, np.array(found, dtype=float), learner.weights)
+    counts = {"iterations": iterations, "seeds": seeds, "every": every}
+    return stacked(team, rng, begin, iterate, **counts, plays=PLAYED, tests=episodes)
 
 
 def _update(

@@ -11,18 +11,19 @@ numbers; they are stacked and run side by side. In every iteration each seed pla
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
 from numpy.typing import NDArray
 
 from dplib.dpmac.agents import Team, Weights, episode, fresh
 
-__all__ = ["Curve", "returns", "train"]
+__all__ = ["Curve", "returns", "stacked", "train"]
 
 PARALLEL = 64  # episodes in an iteration, for each seed
 RATES = (3e-3, 3e-4)  # Adam's, at the first and the last iteration
@@ -61,11 +62,19 @@ def returns(
     return jax.vmap(one)(keys)
 
 
+class Learner(NamedTuple):
+    """What training through the simulator changes, of one seed."""
+
+    weights: Weights
+    adam: optax.OptState
+
+
 def train(
     team: Team,
     rng: np.random.Generator,
     *,
     iterations: int,
+    rates: tuple[float, float] = RATES,
     seeds: int = 5,
     every: int = 25,
     episodes: int = 256,
@@ -78,43 +87,72 @@ def train(
         Gives the key of all random numbers.
     iterations, every : int
         Steps of Adam in all, a multiple of every; and between evaluations.
+    rates : tuple of float
+        Adam's rate at the first and at the last iteration.
     episodes : int
         Greedy episodes of an evaluation, for each seed.
     """
-    key = jax.random.key(int(rng.integers(2**32)))
-    key, own = jax.random.split(key)
-    weights = jax.vmap(partial(fresh, team))(jax.random.split(own, seeds))
-    rate = optax.linear_schedule(*RATES, iterations)
+    rate = optax.linear_schedule(*rates, iterations)
     adam = optax.chain(optax.clip_by_global_norm(CLIP), optax.adam(rate))
-    memory = jax.vmap(adam.init)(weights)
+
+    def begin(key: jax.Array) -> Learner:
+        weights = fresh(team, key)
+        return Learner(weights, adam.init(weights))
 
     def loss(weights: Weights, key: jax.Array) -> jax.Array:
         return -returns(team, weights, key, episodes=PARALLEL, greedy=False).mean()
 
-    def update(weights: Weights, memory: optax.OptState, key: jax.Array) -> tuple:
-        gradient = jax.grad(loss)(weights, key)
-        change, memory = adam.update(gradient, memory, weights)
-        return optax.apply_updates(weights, change), memory
+    def iterate(learner: Learner, key: jax.Array) -> Learner:
+        gradient = jax.grad(loss)(learner.weights, key)
+        change, state = adam.update(gradient, learner.adam)
+        return Learner(optax.apply_updates(learner.weights, change), state)
 
-    @jax.jit
-    def block(weights: Weights, memory: optax.OptState, key: jax.Array) -> tuple:
-        def one(carry: tuple, key: jax.Array) -> tuple[tuple, None]:
-            return jax.vmap(update)(*carry, jax.random.split(key, seeds)), None
+    counts = {"iterations": iterations, "seeds": seeds, "every": every}
+    return stacked(team, rng, begin, iterate, **counts, plays=PARALLEL, tests=episodes)
 
-        *keys, last = jax.random.split(key, every + 1)
-        carry, _ = jax.lax.scan(one, (weights, memory), jnp.stack(keys))
-        return *carry, score(carry[0], last)
 
-    @jax.jit
+def stacked(
+    team: Team,
+    rng: np.random.Generator,
+    begin: Callable[[jax.Array], Any],
+    iterate: Callable[[Any, jax.Array], Any],
+    *,
+    iterations: int,
+    seeds: int,
+    every: int,
+    plays: int,
+    tests: int,
+) -> Curve:
+    """Run a learner of any kind in several seeds side by side, and evaluate it.
+
+    Parameters
+    ----------
+    begin, iterate : callable
+        Make one learner from a key, with ``weights``; and change it in an iteration.
+    plays, tests : int
+        Episodes in an iteration, and in an evaluation, for each seed.
+    """
+
     def score(weights: Weights, key: jax.Array) -> jax.Array:
-        ask = partial(returns, team, episodes=episodes)
+        ask = partial(returns, team, episodes=tests)
         return jax.vmap(ask)(weights, jax.random.split(key, seeds)).mean(axis=1)
 
+    @partial(jax.jit, static_argnames="count")
+    def block(learner: Any, key: jax.Array, count: int) -> tuple[Any, jax.Array]:
+        def one(learner: Any, key: jax.Array) -> tuple[Any, None]:
+            return jax.vmap(iterate)(learner, jax.random.split(key, seeds)), None
+
+        key, last = jax.random.split(key)
+        learner, _ = jax.lax.scan(one, learner, jax.random.split(key, count))
+        return learner, score(learner.weights, last)
+
+    key = jax.random.key(int(rng.integers(2**32)))
     key, own = jax.random.split(key)
-    found = [score(weights, own)]
-    for _ in range(iterations // every):
+    learner = jax.vmap(begin)(jax.random.split(own, seeds))
+    found = []
+    for count in (0,) + (every,) * (iterations // every):
         key, own = jax.random.split(key)
-        weights, memory, now = block(weights, memory, own)
+        learner, now = block(learner, own, count)
         found.append(now)
-    moves = PARALLEL * team.world.steps * every * np.arange(len(found))
-    return Curve(moves, np.array(found, dtype=float), weights)
+    moves = plays * team.world.steps * every * np.arange(len(found))
+    return Curve(moves, np.array(found, dtype=float), learner.weights)
