@@ -178,7 +178,7 @@ def largest_rate(*, epsilon: float, delta: float) -> float:
     r"""Return a gamma_1 above which no choice of beta, N, C, gamma_2 is allowed.
 
     The condition is read as in the lemma. It says
-    :math:`a \le (\alpha - 1) \le \tfrac23 s \ln(1 / (\gamma_1 \alpha (1+s)))` with
+    :math:`a \le \alpha - 1 \le \tfrac23 s \ln(1 / (\gamma_1 \alpha (1+s)))` with
     :math:`a = \ln(1/\delta)/\varepsilon`, and :math:`\alpha \ge 1 + a`. So a is at most
     the maximum over s of :math:`\tfrac23 s \ln(A/(1+s))` with
     :math:`A = 1 / (\gamma_1 (1 + a))`. At the maximum :math:`y = 1/(1+s)` solves

@@ -59,7 +59,7 @@ def sampled_gaussian_epsilon(
     --------
     >>> one = {"sensitivity": 1.0, "sigma": 1.0, "delta": 0.01}
     >>> round(sampled_gaussian_epsilon(**one, rate=0.1), 4)
-    0.7117
+    0.1981
     >>> sampled_gaussian_epsilon(**one, rate=1.0) == gaussian_epsilon(**one)
     True
     """
