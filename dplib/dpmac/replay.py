@@ -47,7 +47,7 @@ __all__ = ["train"]
 
 PLAYED = 8  # episodes played in an iteration, for each seed
 KEPT = 1_000  # episodes in memory
-BATCH, UPDATES = 256, 2  # moves in a batch; batches in an iteration
+BATCH, UPDATES = 512, 2  # moves in a batch; batches in an iteration
 RATE, CLIP = 1e-3, 1.0  # Adam's, and the largest norm of a gradient
 FOLLOW, DISCOUNT = 0.01, 0.95
 CRITIC = 64  # units of each of the two layers of the critic
@@ -194,6 +194,7 @@ def train(
     seeds: int = 5,
     every: int = 50,
     episodes: int = 256,
+    points: int | None = None,
 ) -> Curve:
     """Train several seeds side by side; parameters as in `training.train`."""
     world = team.world
@@ -235,7 +236,8 @@ def train(
             learner = _update(team, adam, learner, filled, own)
         return learner
 
-    counts = {"iterations": iterations, "seeds": seeds, "every": every}
+    blocks = iterations // every if points is None else points - 1
+    counts = {"blocks": blocks, "seeds": seeds, "every": every}
     return stacked(team, rng, begin, iterate, **counts, plays=PLAYED, tests=episodes)
 
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-__all__ = ["CCN", "CN", "MOVES", "PP", "State", "World", "step"]
+__all__ = ["CCN", "CN", "MOVES", "PP", "WORLDS", "State", "World", "step"]
 
 DT, DAMPING, CONTACT, MARGIN, PUSH, PREY_PUSH = 0.1, 0.25, 100.0, 1e-3, 5.0, 7.0
 VIEW = 1.2  # beyond it a predator takes a prey to be as far as the far corner
@@ -232,3 +232,6 @@ def _pp_reward(state: State) -> jax.Array:
 
 PP_SIZE = 0.04
 PP = World("PP", 3, 40, PP_SIZE, _placed(3, 0, 2), _pp_observe, _pp_reward, prey=2)
+
+#: The worlds by the names of the paper.
+WORLDS = {world.name: world for world in (CN, CCN, PP)}
