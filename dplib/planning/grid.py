@@ -2,11 +2,13 @@ r"""Teams on a map that is drawn in letters.
 
 Model. Every character is a cell: ``.`` free, ``#`` a wall, ``~`` lava. Each agent has a
 letter from A to Z; a capital is where it starts, the small one where it wants to be.
-All lines may be indented alike, and empty ones above and below do not count. Agents move
-north, south, east, west or stay. A step succeeds with probability 1 - slip; else it
-ends in one of the other cells that the agent could have reached in one step, each
-equally likely. A step into a wall or off the map ends in any of the reachable cells,
-each equally likely. An episode fails if two agents are in one cell, or one on lava.
+All lines may be indented alike, and empty ones above and below do not count.
+
+Agents move north, south, east, west or stay. A step succeeds with probability 1 - slip;
+else it ends in one of the other cells that the agent could have reached in one step,
+each equally likely. A step into a wall or off the map ends in any of the reachable
+cells, each equally likely. An episode fails if two agents are in one cell, or one on
+lava.
 """
 
 from __future__ import annotations

@@ -26,13 +26,14 @@ def test_a_file_becomes_a_team(tmp_path):
     ("text", "words"),
     [
         (GOOD.replace("0.1", "1"), "slip must be a probability below 1"),
+        (GOOD.replace("0.1", "-0.1"), "slip must be a probability below 1"),
         (GOOD.replace("A.b", "A.bb"), "map: rows of different lengths"),
         (GOOD.replace("A.b", "A?b"), "map: an unknown character '\\?'"),
         (GOOD.replace("A.b", "A.."), "map: one B and one b are needed"),
         (GOOD.replace("{B: [A]}", "{C: [A]}"), "hears must be about agents"),
         (
             GOOD.replace("{B: [A]}", "{B: [A], A: [B]}"),
-            "hears must be free of circles. Got '(A hears B hears A|B hears A hears B)'",
+            "hears must be free of circles. Got '(A hears B hears A|B hears A)",
         ),
         (GOOD.replace("{B: [A]}", "{B: [B]}"), "hears.B must be a list of other"),
         (GOOD.replace("{B: [A]}", "{B: [A, A]}"), "each once. Got 'A, A'"),
@@ -104,6 +105,28 @@ def test_the_page_for_a_team_of_your_own_can_be_swept():
     page = sweep_notebook.read("planning/08_your_team")
     names = [one.name for one in page.parameters]
     assert {"epsilon", "beta", "mission_file"} <= set(names)
+
+
+def test_the_slip_and_all_listeners_of_a_file_reach_the_team(tmp_path):
+    path = tmp_path / "mission.yml"
+    drawn = "Ab.\n  Bc.\n  C.a"
+    text = f"map: |\n  {drawn}\nslip: 0.1\nhears: {{C: [B, A], B: [A]}}\n"
+    path.write_text(text, encoding="utf-8")
+    team = read_mission(path).team
+    assert team.depends == ((), (0,), (0, 1))
+    whole, _ = grid_team(drawn.replace(" ", ""), slip=0.1, depends=team.depends)
+    for law, same in zip(team.transitions, whole.transitions, strict=True):
+        np.testing.assert_array_equal(law, same)
+    assert team.transitions[0][2, 3, 1] == pytest.approx(0.9)  # west
+
+
+def test_three_agents_collide_in_pairs_and_meet_at_their_letters():
+    team, names = grid_team("Ab.\nBc~\nC.a", slip=0.1, depends=[()] * 3)
+    assert names == ("A", "B", "C")
+    assert team.start == (0, 3, 6)
+    assert np.argwhere(team.target).tolist() == [[8, 1, 4]]
+    for cells in np.ndindex(team.shape):
+        assert team.dead[cells] == (len(set(cells)) < 3 or 5 in cells)
 
 
 def test_slips_and_blocked_steps():
