@@ -336,3 +336,20 @@ def test_a_slow_episode_is_not_cut_short(steps: int) -> None:
     found = success_chance(slow, (np.ones((3, 1)),), steps=steps)
     exact = (1.0 - 0.998**steps) / 2.0
     assert found == pytest.approx(exact, abs=2e-12)
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_each_agent_has_a_mechanism(number: int) -> None:
+    team, policies = _random(1, ((), (0,)))
+    some = (_mechanisms(team, epsilon=1.0) * 2)[:number]
+    with pytest.raises(ValueError, match="one for each of 2 agents"):
+        success_chance(team, policies, steps=2, mechanisms=some)
+    with pytest.raises(ValueError, match="one for each of 2 agents"):
+        rollouts(
+            team,
+            policies,
+            steps=2,
+            samples=2,
+            rng=np.random.default_rng(1),
+            mechanisms=some,
+        )
