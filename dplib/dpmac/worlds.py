@@ -58,7 +58,8 @@ class World:
     @property
     def observation(self) -> int:
         """Length of an agent's observation."""
-        return int(jax.eval_shape(self.observe, self.start(jax.random.key(0))).shape[1])
+        start = jax.eval_shape(self.start, jax.random.key(0))
+        return int(jax.eval_shape(self.observe, start).shape[1])
 
 
 def step(world: World, state: State, push: jax.Array, *, order: str = "new") -> State:
@@ -103,8 +104,7 @@ def _repulsion(world: World, state: State) -> jax.Array:
 def _pairs(position: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return differences (n, n, 2) and distances (n, n), 1 on the diagonal."""
     apart = position[:, None] - position[None]
-    square = jnp.sum(apart**2, axis=-1)
-    return apart, jnp.sqrt(square + jnp.eye(len(position), dtype=square.dtype))
+    return apart, _distances(position, position) + jnp.eye(len(position))
 
 
 def _distances(these: jax.Array, those: jax.Array) -> jax.Array:
