@@ -82,6 +82,9 @@ def chance(
     """
     check.member("first", first, "chance", ("drawn", "start"))
     N, told = team.n_agents, team.told if mechanisms is not None else ()
+    if mechanisms is not None and len(mechanisms) != N:
+        must = f"one for each of {N} agents"
+        check.fail("mechanisms", "chance", must, len(mechanisms))
     moves = [
         np.einsum("...sa,sat->...st", policy, law)
         for policy, law in zip(policies, team.transitions, strict=True)

@@ -59,6 +59,9 @@ def rollouts(
     """Return sampled episodes; parameters as in `execution.success_chance`."""
     check.member("first", first, "rollouts", ("drawn", "start"))
     N = team.n_agents
+    if mechanisms is not None and len(mechanisms) != N:
+        must = f"one for each of {N} agents"
+        check.fail("mechanisms", "rollouts", must, len(mechanisms))
     private = tuple(j for j in team.told if mechanisms is not None)
     depends = np.array([[j in on for j in range(N)] for on in team.depends])
     ends = np.where(team.active, 0, np.where(team.target, 1, 2))

@@ -217,6 +217,9 @@ def first_occupancy(
         return 1.0 / float(found.visits.sum() + 1.0) - 1.0 / longest
 
     low = price * float(noise.max() + np.log(team.n_actions)) + 1.0
+    if excess(low) < 0.0:
+        must = "a length within which some policy ends an episode"
+        check.fail("longest", "first_occupancy", must, longest)
     while excess(low) >= 0.0:
         high, low = low, low / 2.0
         if low < 1e-9:  # the constraint does not bind

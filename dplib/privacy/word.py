@@ -21,6 +21,7 @@ at most k states differ (Hamming distance), and Theorem 1 promises
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +44,12 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
+#: Largest loss of one substitution whose probabilities are still floats.
+LARGEST_LOSS = 700
+
+#: Stands for an infinite loss of one step.
+WITHOUT_BOUND = 1e290
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OnlineMechanism:
@@ -54,6 +61,9 @@ class OnlineMechanism:
         At ``[y, z]``: whether z can follow y. No row is empty.
     tau : numpy.ndarray, shape (n,)
         Probability of the true state after the private state y, if it can follow y.
+    other : numpy.ndarray, shape (n,), optional
+        Probability of each other state that can follow y then: (1 - tau) / (rho - 1),
+        which 1 - tau cannot give to all digits where tau is near 1.
 
     Examples
     --------
@@ -66,6 +76,12 @@ class OnlineMechanism:
 
     feasible: BoolArray
     tau: FloatArray
+    other: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if not np.all((self.tau >= 0.0) & (self.tau <= 1.0)):
+            must = "probabilities between 0 and 1"
+            check.fail("tau", "OnlineMechanism", must, self.tau)
 
     @property
     def out_degree(self) -> NDArray[np.int64]:
@@ -75,12 +91,15 @@ class OnlineMechanism:
     @cached_property
     def law(self) -> FloatArray:
         """Probability of private state z, at ``[true, last private, z]``."""
-        own = self.feasible.T.astype(float)  # [s, y]: can the true state follow y?
-        others = self.out_degree - own
-        rest = (1.0 - self.tau * own) / np.where(others > 0.0, others, 1.0)
+        rho, own = self.out_degree, self.feasible.T  # [s, y]: can s follow y?
+        alone = rho == 1
+        other = self.other
+        if other is None:
+            other = (1.0 - self.tau) / np.where(alone, 1.0, rho - 1.0)
+        rest = np.where(own, other, 1.0 / rho)
         result = rest[:, :, None] * self.feasible[None]
         s, y = np.nonzero(own)
-        result[s, y, s] = np.where(others[s, y] > 0.0, self.tau[y], 1.0)
+        result[s, y, s] = np.where(alone, 1.0, self.tau)[y]
         return np.asarray(result)
 
 
@@ -93,8 +112,13 @@ def feasible_states(transitions: ArrayLike) -> BoolArray:
     array([[ True,  True],
            [False,  True]])
     """
-    law = check.array("transitions", transitions, "feasible_states", shape=(None,) * 3)
-    return np.asarray(np.any(law > 0.0, axis=1))
+    where = "feasible_states"
+    law = check.array("transitions", transitions, where, shape=(None,) * 3)
+    feasible = np.any(law > 0.0, axis=1)
+    if law.shape[0] != law.shape[2] or not feasible.any(axis=1).all():
+        must = "of shape (n, m, n), with a successor of every state"
+        check.fail("transitions", where, must, law.shape)
+    return np.asarray(feasible)
 
 
 def true_probability(out_degree: ArrayLike, *, epsilon: float, k: int) -> FloatArray:
@@ -134,7 +158,11 @@ def online_mechanism(
     """
     feasible = feasible_states(transitions)
     tau = true_probability(feasible.sum(axis=1), epsilon=epsilon, k=k)
-    return OnlineMechanism(feasible=feasible, tau=tau)
+    if epsilon > LARGEST_LOSS * k:
+        must = f"at most {LARGEST_LOSS} k, beyond which false words underflow"
+        check.fail("epsilon", "online_mechanism", must, epsilon)
+    other = tau * np.exp(-epsilon / k)
+    return OnlineMechanism(feasible=feasible, tau=tau, other=other)
 
 
 def word_distribution(
@@ -209,11 +237,11 @@ def word_loss(
     allowed = np.ones((n, n), dtype=bool) if words is None else words
     with np.errstate(divide="ignore"):
         log_law = np.log(mechanism.law)
-    # One step's loss at [v, w, y, z]; private states y -> z that cannot be count -inf.
-    possible = np.where(mechanism.feasible, 0.0, -np.inf)
+    # One step's loss at [v, w, y, z]: -inf for what v cannot give, and without bound
+    # (as a number: infinities of both signs would meet) for what only w cannot.
     first, second = log_law[:, None], log_law[None, :]
-    both = np.isfinite(first) & np.isfinite(second)
-    step = np.where(both, first - np.where(both, second, 0.0), 0.0) + possible
+    can = np.isfinite(second)
+    step = np.where(can, first - np.where(can, second, 0.0), WITHOUT_BOUND + first)
     follow = np.where(allowed, 0.0, -np.inf)
     same = np.eye(n, dtype=bool)[:, :, None, None]
     left = [np.zeros((n, n, n))] * (substitutions + 1)  # at [v, w, z], to the end
@@ -226,7 +254,8 @@ def word_loss(
             best = (follow[:, :, None, None] + best[None]).max(axis=1)  # v, w', y
             ahead.append((follow[:, :, None] + best[:, None]).max(axis=2))
         left = ahead
-    return float(left[substitutions][start, start, start])
+    loss = float(left[substitutions][start, start, start])
+    return math.inf if loss > WITHOUT_BOUND / 2 else loss
 
 
 def private_word(

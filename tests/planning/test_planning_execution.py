@@ -320,3 +320,36 @@ def test_a_timing_that_does_not_exist_is_refused() -> None:
             rng=np.random.default_rng(1),
             first="never",
         )
+
+
+@pytest.mark.parametrize("steps", [8, 200, 4000])
+def test_a_slow_episode_is_not_cut_short(steps: int) -> None:
+    """The recursion stops where nothing is left to gain, and no earlier."""
+    law = np.array([[[0.998, 0.001, 0.001]], [[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]]])
+    slow = MarkovGame(
+        transitions=(law,),
+        start=(0,),
+        target=np.array([False, True, False]),
+        dead=np.array([False, False, True]),
+        depends=((),),
+    )
+    found = success_chance(slow, (np.ones((3, 1)),), steps=steps)
+    exact = (1.0 - 0.998**steps) / 2.0
+    assert found == pytest.approx(exact, abs=2e-12)
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_each_agent_has_a_mechanism(number: int) -> None:
+    team, policies = _random(1, ((), (0,)))
+    some = (_mechanisms(team, epsilon=1.0) * 2)[:number]
+    with pytest.raises(ValueError, match="one for each of 2 agents"):
+        success_chance(team, policies, steps=2, mechanisms=some)
+    with pytest.raises(ValueError, match="one for each of 2 agents"):
+        rollouts(
+            team,
+            policies,
+            steps=2,
+            samples=2,
+            rng=np.random.default_rng(1),
+            mechanisms=some,
+        )

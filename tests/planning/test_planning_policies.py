@@ -109,3 +109,18 @@ def test_completion_by_hand() -> None:
     assert filled[1, 0, 1] == pytest.approx(float(exact), abs=1e-12)
     # Never on beside a lamp that is on: what it does on average when it is on.
     assert filled[1, 1, 0] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_policy_keeps_all_that_it_depends_on() -> None:
+    team = replace(
+        TEAM,
+        transitions=(LAMP,) * 3,
+        start=(0, 0, 0),
+        target=np.arange(8).reshape(2, 2, 2) == 7,
+        dead=np.zeros((2, 2, 2), dtype=bool),
+        depends=((), (), (0, 1)),
+    )
+    x = np.random.default_rng(1).random((2, 2, 2, 3, 3, 3))
+    (*_, third) = counts(team, x)
+    for a, b, own, act in product(range(2), repeat=4):
+        assert third[a, b, own, act] == pytest.approx(x[a, b, own, :, :, act].sum())

@@ -12,6 +12,7 @@ from dplib.planning import synthesis
 from dplib.planning.correlation import local_counts, proxy
 from dplib.planning.execution import chance, success_chance
 from dplib.planning.game import MarkovGame
+from dplib.planning.grid import grid_team
 from dplib.planning.paper import NAVIGATION, sysadmin
 from dplib.planning.policies import complete, counts, marginalise
 from dplib.planning.soft import Backups, EndlessError, solve_soft
@@ -92,8 +93,56 @@ def test_a_conic_solver_finds_the_same_value():
 
 def test_staying_that_pays_has_no_best_policy():
     backups = Backups(SERVERS)
-    with pytest.raises(EndlessError):
+    with pytest.raises(EndlessError, match="staying pays"):
         solve_soft(backups, np.ones((1, 4)), np.zeros(16), temperature=1.0)
+    waits = np.tile([1.0, 0.0, 0.0, 0.0], (len(backups.active), 1))  # if down, forever
+    rewards, ends = -np.ones((1, 4)), np.zeros(16)
+    with pytest.raises(EndlessError, match="never ends"):
+        solve_soft(backups, rewards, ends, temperature=1.0, start=waits)
+
+
+def test_the_bound_holds_where_iteration_stops_early():
+    backups, rewards, ends = problem(SERVERS, WEIGHTS)
+    best = solve_soft(backups, rewards, ends, temperature=0.1)
+    early = solve_soft(backups, rewards, ends, temperature=0.1, tolerance=0.3)
+    here = np.ravel_multi_index(SERVERS.start, SERVERS.shape)
+    at = int(np.searchsorted(backups.active, here))
+    gap = best.values[at] - early.values[at]
+    assert early.iterations < best.iterations
+    assert 1e-9 < gap <= early.bound < 100 * gap
+    warm = solve_soft(
+        backups, rewards, ends, temperature=0.1, start=best.policy, tolerance=1e-7
+    )
+    assert warm.iterations == 1
+
+
+def test_what_lies_behind_lava_is_not_reached():
+    team, _ = grid_team("A.~.\n.a~.", slip=0.0, depends=[()])
+    assert Backups(team).active.tolist() == [0, 1, 4]
+
+
+def test_a_goal_that_is_farther_than_the_longest_episode_is_refused():
+    team, _ = grid_team("A" + 30 * "." + "a", slip=0.0, depends=[()])
+    with pytest.raises(ValueError, match="'longest' parameter of first_occupancy"):
+        first_occupancy(team, longest=20.0)
+    first = first_occupancy(team, longest=40.0)
+    assert length(first) <= 40.0 + 1e-6
+
+
+def test_the_linear_program_keeps_to_the_longest_episode():
+    """Failing early is the only way to be that short."""
+    team, _ = grid_team("A....a\n.~....", slip=0.0, depends=[()])
+    free, bound = (linear_program(team, longest=most) for most in (100.0, 5.0))
+    assert success(team, free) == pytest.approx(1.0)
+    assert length(bound) == pytest.approx(5.0, abs=1e-6)
+    assert success(team, bound) < 1.0 - 1e-3
+
+
+def test_an_iterate_says_how_well_its_problem_was_solved():
+    steps = convex_concave(SERVERS, WEIGHTS, first_occupancy(SERVERS))
+    first, second = islice(steps, 2)
+    assert first.bound == 0.0
+    assert 0.0 < second.bound < 1e-8
 
 
 def test_the_tangent_lies_above_the_entropies_and_touches():

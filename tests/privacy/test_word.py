@@ -134,3 +134,38 @@ def test_drawn_words_follow_the_distribution():
 def test_what_readers_type_is_checked(options, words):
     with pytest.raises((TypeError, ValueError), match=words):
         online_mechanism(LINE, **options)
+
+
+@pytest.mark.parametrize("tau", [0.0, 1.0], ids=["never true", "always true"])
+def test_what_only_one_word_can_give_is_an_infinite_loss(tau):
+    """It once counted as no loss: telling the truth would have been perfect."""
+    frank = OnlineMechanism(feasible=np.ones((3, 3), bool), tau=np.full(3, tau))
+    options = {"start": 0, "length": 2}
+    assert word_loss(frank, substitutions=1, **options) == math.inf
+    assert word_loss(frank, substitutions=0, **options) == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [30.0, 50.0, 700.0])
+def test_weak_privacy_is_privacy(epsilon):
+    """Subtracting tau from 1 once lost what the false words have."""
+    mechanism = online_mechanism(LINE, epsilon=epsilon, k=1)
+    loss = word_loss(mechanism, start=1, length=3, substitutions=1)
+    assert loss == pytest.approx(epsilon, rel=1e-12)
+    assert mechanism.law[1, 1, 0] == pytest.approx(math.exp(-epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: online_mechanism(LINE, epsilon=701.0, k=1), "at most 700 k"),
+        (lambda: feasible_states(np.zeros((2, 2, 2))), "a successor of every state"),
+        (lambda: feasible_states(np.ones((2, 2, 3))), "of shape"),
+        (
+            lambda: OnlineMechanism(feasible=np.ones((2, 2), bool), tau=np.full(2, 2)),
+            "between 0 and 1",
+        ),
+    ],
+)
+def test_what_gives_no_distribution_is_refused(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
