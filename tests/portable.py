@@ -32,7 +32,7 @@ LEGS = {
 NO_FMA = "glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4"
 ALL = (
     "notebooks",
-    *(f"tests/{name}" for name in ("macroscopic", "mdp", "planning")),
+    *(f"tests/{name}" for name in ("dpmac", "macroscopic", "mdp", "planning")),
     *(f"tests/{name}" for name in ("privacy", "rewards", "truthful")),
 )
 SHORT = (
@@ -40,6 +40,7 @@ SHORT = (
     "notebooks/rewards/02_accuracy.ipynb",
     "notebooks/macroscopic/01_snapshot.ipynb",
     "notebooks/planning/01_word.ipynb",
+    "notebooks/dpmac/01_bits.ipynb",
 )
 
 # What numpy uses, which kernels OpenBLAS has chosen, for what numba compiles, and the

@@ -22,32 +22,32 @@ __all__ = [
 ]
 
 BUDGETS = (1.0, 0.1, 0.01)
-"""Section 7: the three values of epsilon."""
+"""The three values of epsilon, Section 7."""
 
 DELTA = 1e-4
-"""Section 7: delta, on all tasks."""
+"""Delta of all tasks, Section 7."""
 
 TASKS = {
     "CN": Task("cooperative navigation", steps=25, receivers=2),
     "CCN": Task("cooperative communication and navigation", steps=25, receivers=1),
     "PP": Task("predator prey", steps=40, receivers=2),
 }
-"""Section 7: the tasks; numbers from the published code."""
+"""The tasks of Section 7, with numbers from the published code."""
 
 BETA = 0.5
-"""Published code: how the budget is split."""
+"""How the published code splits the budget."""
 
 NORM = 0.5
-"""Published code: the norm C to which a private message is scaled."""
+"""The norm C to which the published code scales a private message."""
 
 MESSAGE_SIZE = 8
-"""Published code: coordinates of a message."""
+"""Coordinates of a message in the published code."""
 
 NOISE_RECEIVERS = 2
-"""Published code: gamma_2 N in the variance, for all tasks."""
+"""What the published code has for gamma_2 N in the variance, for all tasks."""
 
 RUN_STEPS = 1_000_000
-"""Published code: steps of a training run."""
+"""Steps of a training run of the published code."""
 
 
 def noise_sigma(task: Task, *, epsilon: float) -> float:

@@ -33,7 +33,7 @@ class ParticleEnv(ParallelEnv[str, NDArray[np.float32], int]):  # type: ignore[m
 
     Attributes
     ----------
-    state : State
+    state : worlds.State
         Where everything is now.
 
     Examples

@@ -28,7 +28,7 @@ __all__ = ["CCN", "CN", "MOVES", "PP", "WORLDS", "State", "World", "step"]
 DT, DAMPING, CONTACT, MARGIN, PUSH, PREY_PUSH = 0.1, 0.25, 100.0, 1e-3, 5.0, 7.0
 VIEW = 1.2  # beyond it a predator takes a prey to be as far as the far corner
 
-#: What the five actions do: stay, right, left, up, down.
+#: What the five actions do (stay, right, left, up, down).
 MOVES = ((0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 
 

@@ -106,7 +106,7 @@ def run(
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of worker.Task
         The points, started in this order.
     scheduler, workers : str or None, int or None
         As for `connected`.

@@ -126,7 +126,7 @@ LABEL = (
 )
 
 
-@pytest.mark.parametrize("chapter", ["macroscopic", "planning", "rewards", "truthful"])
+@pytest.mark.parametrize("chapter", ledger.CHAPTERS)
 def test_the_front_door_of_a_room_knows_every_numbered_statement(chapter):
     """A newcomer finds Theorem 5 in one minute: in a file, or on a page."""
     room = importlib.import_module(f"dplib.{chapter}")
