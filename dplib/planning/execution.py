@@ -27,7 +27,7 @@ from dplib.planning.game import MarkovGame
 from dplib.planning.policies import Policies
 from dplib.privacy.word import OnlineMechanism
 
-__all__ = ["chance", "success_chance"]
+__all__ = ["chance", "check_fit", "success_chance"]
 
 FloatArray = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def chance(
 
     The others are those of `success_chance`.
     """
-    check.member("first", first, "chance", ("drawn", "start"))
+    check_fit(team, policies, steps, mechanisms, first, "chance")
     N, told = team.n_agents, team.told if mechanisms is not None else ()
     moves = [
         np.einsum("...sa,sat->...st", policy, law)
@@ -125,6 +125,36 @@ def chance(
             break
     start = team.start + tuple(team.start[j] for j in told)
     return float((value if first == "drawn" else before)[start])
+
+
+def check_fit(
+    team: MarkovGame,
+    policies: Policies,
+    steps: int,
+    mechanisms: Sequence[OnlineMechanism] | None,
+    first: str,
+    where: str,
+) -> None:
+    """Refuse what does not fit the team, in one sentence."""
+    check.integer("steps", steps, where, low=0)
+    check.member("first", first, where, ("drawn", "start"))
+    shapes = [
+        (*(team.shape[j] for j in on), n, m)
+        for on, n, m in zip(team.depends, team.shape, team.actions, strict=True)
+    ]
+    if (have := [np.shape(policy) for policy in policies]) != shapes:
+        check.fail("policies", where, f"arrays of shapes {shapes}", have)
+    if any(
+        not np.all(policy >= 0.0) or np.abs(policy.sum(axis=-1) - 1.0).max() > 1e-9
+        for policy in policies
+    ):
+        must = "probabilities that sum to 1 at every observation"
+        check.fail("policies", where, must, policies)
+    if mechanisms is not None:
+        sizes = tuple(len(one.feasible) for one in mechanisms)
+        if sizes != team.shape:
+            must = f"for agents with {team.shape} states"
+            check.fail("mechanisms", where, must, sizes)
 
 
 def _contraction(

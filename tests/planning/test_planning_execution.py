@@ -320,3 +320,50 @@ def test_a_timing_that_does_not_exist_is_refused() -> None:
             rng=np.random.default_rng(1),
             first="never",
         )
+
+
+def test_many_small_steps_add_up() -> None:
+    """A step succeeds with probability 0.01: far from settled when changes are small.
+
+    Closed forms: 1 - 0.99^T, and (1 - 0.99^T) / 0.01 moves.
+    """
+    law = np.array([[[0.99, 0.01]], [[0.0, 1.0]]])
+    team = MarkovGame(
+        transitions=(law,),
+        start=(0,),
+        target=np.array([False, True]),
+        dead=np.zeros(2, dtype=bool),
+        depends=((),),
+    )
+    only = (np.ones((2, 1)),)
+    for steps in (300, 4000):
+        exact = 1.0 - 0.99**steps
+        assert success_chance(team, only, steps=steps) == pytest.approx(
+            exact, abs=5e-12
+        )
+        moves = chance(team, only, np.zeros(2), steps=steps, each=1.0)
+        assert moves == pytest.approx(100.0 * exact, abs=5e-12)
+
+
+def test_what_does_not_fit_the_team_is_refused() -> None:
+    team, policies = _random(1, ((), (0,)))
+    told = _mechanisms(team, epsilon=1.0)
+    far = online_mechanism(np.ones((5, 1, 5)) / 5.0, epsilon=1.0, k=1)
+    wrong: list[tuple[dict[str, object], str]] = [
+        ({"policies": (2.0 * policies[0], policies[1])}, "sum to 1"),
+        ({"policies": (1.0 - 2.0 * policies[0], policies[1])}, "sum to 1"),
+        ({"policies": policies[:1]}, "arrays of shapes"),
+        ({"policies": policies[::-1]}, "arrays of shapes"),
+        ({"mechanisms": []}, "for agents with"),
+        ({"mechanisms": told[:1]}, "for agents with"),
+        ({"mechanisms": told * 2}, "for agents with"),
+        ({"mechanisms": [told[0], far]}, "for agents with"),
+        ({"steps": -1}, "'steps'"),
+    ]
+    right = {"policies": policies, "mechanisms": told, "steps": 2}
+    rng = np.random.default_rng(1)
+    for change, words in wrong:
+        with pytest.raises(ValueError, match=words):
+            success_chance(team, **right | change)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=words):
+            rollouts(team, samples=2, rng=rng, **right | change)  # type: ignore[arg-type]
