@@ -144,12 +144,10 @@ def check_fit(
     ]
     if (have := [np.shape(policy) for policy in policies]) != shapes:
         check.fail("policies", where, f"arrays of shapes {shapes}", have)
-    if any(
-        not np.all(policy >= 0.0) or np.abs(policy.sum(axis=-1) - 1.0).max() > 1e-9
-        for policy in policies
-    ):
+    off = max(float(np.abs(policy.sum(axis=-1) - 1.0).max()) for policy in policies)
+    if not off <= 1e-9:  # a nan is no probability either
         must = "probabilities that sum to 1 at every observation"
-        check.fail("policies", where, must, policies)
+        check.fail("policies", where, must, f"sums that are {off:.3g} off")
     if mechanisms is not None:
         sizes = tuple(len(one.feasible) for one in mechanisms)
         if sizes != team.shape:

@@ -351,7 +351,7 @@ def test_what_does_not_fit_the_team_is_refused() -> None:
     far = online_mechanism(np.ones((5, 1, 5)) / 5.0, epsilon=1.0, k=1)
     wrong: list[tuple[dict[str, object], str]] = [
         ({"policies": (2.0 * policies[0], policies[1])}, "sum to 1"),
-        ({"policies": (1.0 - 2.0 * policies[0], policies[1])}, "sum to 1"),
+        ({"policies": (np.nan * policies[0], policies[1])}, "sum to 1"),
         ({"policies": policies[:1]}, "arrays of shapes"),
         ({"policies": policies[::-1]}, "arrays of shapes"),
         ({"mechanisms": []}, "for agents with"),
