@@ -82,6 +82,7 @@ bench: .venv/.ok  ## time the simulation against a loop, numpy, and tuned numpy;
 	$(FIXED) $(PY) benchmarks/sweep_throughput.py
 	$(FIXED) $(PY) benchmarks/swarm_transient.py
 	$(FIXED) $(PY) benchmarks/planning_synthesis.py
+	$(FIXED) $(PY) benchmarks/particle_worlds.py
 
 lock: .venv/.ok  ## recompute requirements.lock from pyproject.toml
 	$(PY) -m uv pip compile --quiet --universal --python-version 3.11 --all-extras \

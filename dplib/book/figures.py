@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from dplib.book.outputs import LENGTHS
+from dplib.book.outputs import LENGTHS, STRUCTURE
 
 __all__ = ["OURS", "PALETTE", "PAPER", "canonical_svg", "show", "use_style"]
 
@@ -100,10 +100,12 @@ def canonical_svg(svg: str) -> str:
     return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip())
 
 
-def show(figure: Figure) -> None:
+def show(figure: Figure, *, trained: bool = False) -> None:
     """Show a finished figure as canonical SVG, and close it.
 
-    Draw dense artists with ``rasterized=True``.
+    Draw dense artists with ``rasterized=True``. What a training run on this machine has
+    *trained* differs on another from the first rounding on: of such a figure only the
+    structure is compared. Give it fixed limits and ticks.
     """
     from IPython.display import display
 
@@ -115,10 +117,13 @@ def show(figure: Figure) -> None:
         metadata={"Date": None, "Creator": None},
     )
     plt.close(figure)
+    svg = canonical_svg(buffer.getvalue())
+    if trained:
+        svg = svg.replace("<svg", f"<svg {STRUCTURE}", 1)
     width, height = figure.get_size_inches()
     display(
         {
-            "image/svg+xml": canonical_svg(buffer.getvalue()),
+            "image/svg+xml": svg,
             "text/plain": f"<figure, {width:g} x {height:g} inches>",
         },
         raw=True,

@@ -3,7 +3,8 @@
 The last bits of a float depend on the processor: on what it can do in one step, and on
 which kernels numpy and the linear algebra choose for it. What they may move:
 
-- a figure's coordinates, by a quarter of a point; its structure is exact;
+- a figure's coordinates, by a quarter of a point, or anywhere if it says so (a training
+  run takes another course from the first rounding on); its structure is exact;
 - a number that was measured for a claim or a row, by one unit of the digits that its
   bound or interval leaves, or else of the sixth; an integer is exact;
 - a number in a text that has a decimal point or an exponent, by one unit of the last
@@ -22,7 +23,7 @@ from typing import Any
 
 from dplib.book.rounding import DIGITS
 
-__all__ = ["LENGTHS", "same", "settle"]
+__all__ = ["LENGTHS", "STRUCTURE", "same", "settle"]
 
 # The parts of an SVG that hold lengths: a scale factor elsewhere is exact.
 LENGTHS = re.compile(
@@ -31,6 +32,9 @@ LENGTHS = re.compile(
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _QUARTER = 0.25
+
+#: What a figure says whose coordinates differ from machine to machine.
+STRUCTURE = 'data-compare="structure"'
 
 
 def _same_figure(stored: str, fresh: str) -> bool:
@@ -45,7 +49,7 @@ def _same_figure(stored: str, fresh: str) -> bool:
 
     (shape, there), (other, here) = taken_apart(stored), taken_apart(fresh)
     near = (abs(a - b) <= _QUARTER for a, b in zip(there, here, strict=False))
-    return shape == other and all(near)
+    return shape == other and (STRUCTURE in shape[:200] or all(near))
 
 
 def _same_numeral(stored: str, fresh: str) -> bool:

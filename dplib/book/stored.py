@@ -36,7 +36,13 @@ has changed, the result need not be wrong: a sample that agrees makes it current
 last character; ``relative``, numbers to within ``tolerance`` times the larger of the
 two; ``statistical``, each column has the same distribution, by the two-sample
 Kolmogorov-Smirnov test at one in a million (a task's last part is then the number of
-the replicate; all with the same other parts are pooled).
+the replicate; all with the same other parts are pooled); ``learning``, for curves of
+training, which part at the first rounding that differs between processors: the first
+column exactly, and of the others, one for each seed, the mean of every row to within
+``deviations`` standard errors between seeds.
+
+A definition whose tasks take minutes may have ``first``, which returns the first rows
+of a task: these are then run again, instead of the task.
 
 Command line::
 
@@ -130,6 +136,8 @@ class Definition:
         The tasks, in the order of the table.
     run : callable
         Takes the parts of a task, returns its rows.
+    first : callable
+        Likewise its first rows; `run` by default.
     changes : mapping
         Parameters that are not the book's.
     out : pathlib.Path, optional
@@ -144,15 +152,17 @@ class Definition:
     columns: tuple[str, ...]
     tasks: tuple[Task, ...]
     run: Callable[..., Sequence[Sequence[Cell]]]
+    first: Callable[..., Sequence[Sequence[Cell]]]
     changes: Mapping[str, Any]
     out: Path | None = None
 
     def __post_init__(self) -> None:
         """Check what contributors write."""
         rule, texts = self.agreement.get("rule"), {_texts(task) for task in self.tasks}
-        if rule not in ("exact", "relative", "statistical"):
+        if rule not in ("exact", "relative", "statistical", "learning"):
             raise StoredError(
-                f"{self.name}: the rule must be exact, relative or statistical."
+                f"{self.name}: the rule must be exact, relative, statistical or "
+                "learning."
             )
         if (rule == "relative") != ("tolerance" in self.agreement):
             raise StoredError(f"{self.name}: 'tolerance' goes with 'relative' only.")
@@ -183,10 +193,10 @@ class Definition:
         reached = code_key.code_key(source, _DPLIB)
         return hashlib.sha256(f"{own}\n{reached}".encode()).hexdigest()
 
-    def rows(self, task: Task) -> list[Row]:
-        """Run one task; return its rows, the task's parts first."""
+    def rows(self, task: Task, *, whole: bool = True) -> list[Row]:
+        """Run one task, or its first rows; return them, the task's parts first."""
         result = []
-        for values in self.run(*task):
+        for values in (self.run if whole else self.first)(*task):
             cells = tuple(_cell(value, self.name) for value in values)
             if len(cells) != len(self.columns):
                 raise StoredError(
@@ -261,6 +271,7 @@ def load_definition(
             columns=tuple(parts["COLUMNS"]),
             tasks=tuple(tuple(task) for task in parts["tasks"]()),
             run=parts["run"],
+            first=parts.get("first", parts["run"]),
             changes=changes,
             out=out,
         )
@@ -463,6 +474,8 @@ def difference(
     rule, width = definition.agreement["rule"], len(definition.task)
     if rule == "statistical":
         return _other_distribution(definition, stored, fresh)
+    if rule == "learning":
+        return _other_curve(definition, stored, fresh)
     tolerance = float(definition.agreement.get("tolerance", 0.0))
     for task, rows in fresh.items():
         old = stored.of_task(*task)
@@ -498,6 +511,26 @@ def _other_distribution(
     return ""
 
 
+def _other_curve(
+    definition: Definition, stored: Stored, fresh: Mapping[Task, Sequence[Row]]
+) -> str:
+    width, most = len(definition.task), float(definition.agreement["deviations"])
+    for task, rows in fresh.items():
+        old = stored.of_task(*task)
+        for have, want in zip(rows, old, strict=False):  # the first rows, or all
+            if str(have[width]) != want[width]:
+                return f"task {task}, {definition.columns[0]}: {have[width]}"
+            one, other = (
+                np.array(row[width + 1 :], dtype=float) for row in (have, want)
+            )
+            error = math.sqrt(2.0 * one.var(ddof=1) / len(one))
+            if not abs(one.mean() - other.mean()) <= most * error:
+                return f"task {task}, at {want[width]}: {one.mean()}, {other.mean()}"
+        if not 0 < len(rows) <= len(old):
+            return f"task {task}: {len(rows)} rows, stored {len(old)}"
+    return ""
+
+
 def confirm(name: str, *tasks: Task, root: Path | None = None) -> None:
     """Run some tasks of a stored result here and now, and make sure they agree.
 
@@ -520,7 +553,7 @@ def confirm(name: str, *tasks: Task, root: Path | None = None) -> None:
     for task in tasks:
         if task not in definition.tasks:
             raise StoredError(f"{name}: has no task {task}.")
-    fresh = {task: definition.rows(task) for task in tasks}
+    fresh = {task: definition.rows(task, whole=False) for task in tasks}
     gap = difference(definition, load(name, root=root), fresh)
     if gap:
         raise StoredError(f"{name}: a run here and now does not agree ({gap}).")

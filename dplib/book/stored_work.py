@@ -60,9 +60,9 @@ def _definition(path: Path, code: str, changes: str) -> Definition:  # noqa: ARG
 
 
 def _run(
-    path: Path, code: str, changes: str, task: Task, kept: Path | None
+    path: Path, code: str, changes: str, task: Task, kept: Path | None, whole: bool
 ) -> tuple[Any, float]:
-    """Run one task, in any process; return its rows, and seconds.
+    """Run one task, or its first rows, in any process; return rows, and seconds.
 
     They are written to the file `kept`, or read from it if it is there.
     """
@@ -73,7 +73,7 @@ def _run(
     definition = _definition(path, code, changes)
     start = time.process_time()
     try:
-        rows = definition.rows(task)
+        rows = definition.rows(task, whole=whole)
     except Exception as error:
         message = f"{definition.name}: task {task} failed: {error}"
         raise StoredError(message) from error
@@ -91,7 +91,8 @@ def _perform(
 ) -> tuple[dict[Task, list[Row]], float]:
     """Return the rows of tasks, and seconds; a task that fails ends the run.
 
-    In a folder, every finished task leaves a file, and is not run again.
+    Without a folder, only the first rows. In a folder, every finished task leaves a
+    file, and is not run again.
     """
     jobs = (
         joblib.delayed(_run)(
@@ -100,6 +101,7 @@ def _perform(
             json.dumps(definition.changes),
             task,
             folder and folder / f"{definition.tasks.index(task)}.json",
+            folder is not None,
         )
         for task in tasks
     )

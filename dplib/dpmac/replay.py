@@ -46,10 +46,11 @@ from dplib.dpmac.training import Curve, stacked
 __all__ = ["train"]
 
 PLAYED = 8  # episodes played in an iteration, for each seed
-KEPT = 1_000  # episodes in memory
-BATCH, UPDATES = 256, 2  # moves in a batch; batches in an iteration
+KEPT, FIRST = 1_000, 200  # episodes in memory at most, and before training
+BATCH, UPDATES = 512, 2  # moves in a batch; batches in an iteration
 RATE, CLIP = 1e-3, 1.0  # Adam's, and the largest norm of a gradient
 FOLLOW, DISCOUNT = 0.01, 0.95
+FLAT = 1e-2  # penalty on squared logits, which keeps actors trying things
 CRITIC = 64  # units of each of the two layers of the critic
 
 
@@ -100,20 +101,19 @@ def _play(team: Team, weights: Weights, key: jax.Array) -> Moves:
     )
 
 
-def _now(
+def _logits(
     team: Team,
     weights: Weights,
     before: jax.Array,
     did: jax.Array,
     seen: jax.Array,
     key: jax.Array,
-    greedy: bool,
 ) -> jax.Array:
-    """Return what the agents would do, on messages that are made anew, (n, ACTIONS)."""
-    keys = jax.random.split(key, 3)
+    """Return what the agents lean to, on messages that are made anew, (n, ACTIONS)."""
+    keys = jax.random.split(key)
     sent = speak(team, weights, before, did, keys[0])
     heard = hear(team, weights, seen, sent, keys[1])
-    return choose(act(weights, seen, heard), keys[2], greedy)
+    return act(weights, seen, heard)
 
 
 def _influence(critic: Any, moves: Moves, i: int, j: int) -> jax.Array:
@@ -139,7 +139,9 @@ def _losses(team: Team, scale: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
         mean, spread = scale
 
         def one(move: Moves, key: jax.Array) -> jax.Array:
-            there = _now(team, slow[0], move.seen, move.actions, move.after, key, True)
+            own, key = jax.random.split(key)
+            logits = _logits(team, slow[0], move.seen, move.actions, move.after, own)
+            there = choose(logits, key, False)
             target = (move.reward - mean) / spread
             target += DISCOUNT * _critic(slow[1], move.after, there)
             found = _critic(critic, move.seen, move.actions)
@@ -151,8 +153,10 @@ def _losses(team: Team, scale: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
         weights: Weights, critic: Any, batch: Moves, keys: jax.Array
     ) -> jax.Array:
         def one(move: Moves, key: jax.Array) -> jax.Array:
-            did = _now(team, weights, move.before, move.did, move.seen, key, False)
-            return -_critic(critic, move.seen, did)
+            own, key = jax.random.split(key)
+            logits = _logits(team, weights, move.before, move.did, move.seen, own)
+            did = choose(logits, key, False)
+            return FLAT * jnp.mean(logits**2) - _critic(critic, move.seen, did)
 
         loss = jax.vmap(one)(batch, keys).mean()
         if team.talk == "i2c":
@@ -194,6 +198,7 @@ def train(
     seeds: int = 5,
     every: int = 50,
     episodes: int = 256,
+    points: int | None = None,
 ) -> Curve:
     """Train several seeds side by side; parameters as in `training.train`."""
     world = team.world
@@ -208,13 +213,23 @@ def train(
             (jax.random.normal(k, (a, b)) * jnp.sqrt(2.0 / a), jnp.zeros(b))
             for k, a, b in zip(keys[1:], widths[:-1], widths[1:], strict=True)
         ]
-        one = jax.eval_shape(partial(_play, team), weights, key)
+        # Untrained agents draw their actions evenly.
+        some = jax.vmap(partial(_play, team, weights))(jax.random.split(key, FIRST))
+        rest = (KEPT - FIRST) * length
         memory = jax.tree.map(
-            lambda x: jnp.zeros((KEPT * length, *x.shape[1:]), x.dtype), one
+            lambda x: jnp.pad(
+                x.reshape(-1, *x.shape[2:]), [(0, rest)] + [(0, 0)] * (x.ndim - 2)
+            ),
+            some,
         )
         optimisers = adam.init(weights), adam.init(critic)
         return Learner(
-            weights, critic, (weights, critic), optimisers, memory, jnp.array(0)
+            weights,
+            critic,
+            (weights, critic),
+            optimisers,
+            memory,
+            jnp.array(FIRST // PLAYED),
         )
 
     def iterate(learner: Learner, key: jax.Array) -> Learner:
@@ -235,7 +250,8 @@ def train(
             learner = _update(team, adam, learner, filled, own)
         return learner
 
-    counts = {"iterations": iterations, "seeds": seeds, "every": every}
+    blocks = iterations // every if points is None else points - 1
+    counts = {"blocks": blocks, "seeds": seeds, "every": every}
     return stacked(team, rng, begin, iterate, **counts, plays=PLAYED, tests=episodes)
 
 

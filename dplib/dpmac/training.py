@@ -78,6 +78,7 @@ def train(
     seeds: int = 5,
     every: int = 25,
     episodes: int = 256,
+    points: int | None = None,
 ) -> Curve:
     """Train several seeds side by side, and evaluate them every so many iterations.
 
@@ -91,6 +92,8 @@ def train(
         Adam's rate at the first and at the last iteration.
     episodes : int
         Greedy episodes of an evaluation, for each seed.
+    points : int, optional
+        Stop after so many evaluations.
     """
     rate = optax.linear_schedule(*rates, iterations)
     adam = optax.chain(optax.clip_by_global_norm(CLIP), optax.adam(rate))
@@ -107,7 +110,8 @@ def train(
         change, state = adam.update(gradient, learner.adam)
         return Learner(optax.apply_updates(learner.weights, change), state)
 
-    counts = {"iterations": iterations, "seeds": seeds, "every": every}
+    blocks = iterations // every if points is None else points - 1
+    counts = {"blocks": blocks, "seeds": seeds, "every": every}
     return stacked(team, rng, begin, iterate, **counts, plays=PARALLEL, tests=episodes)
 
 
@@ -117,7 +121,7 @@ def stacked(
     begin: Callable[[jax.Array], Any],
     iterate: Callable[[Any, jax.Array], Any],
     *,
-    iterations: int,
+    blocks: int,
     seeds: int,
     every: int,
     plays: int,
@@ -129,6 +133,8 @@ def stacked(
     ----------
     begin, iterate : callable
         Make one learner from a key, with ``weights``; and change it in an iteration.
+    blocks, every : int
+        Evaluations after the first, and iterations between them.
     plays, tests : int
         Episodes in an iteration, and in an evaluation, for each seed.
     """
@@ -150,7 +156,7 @@ def stacked(
     key, own = jax.random.split(key)
     learner = jax.vmap(begin)(jax.random.split(own, seeds))
     found = []
-    for count in (0,) + (every,) * (iterations // every):
+    for count in (0,) + (every,) * blocks:
         key, own = jax.random.split(key)
         learner, now = block(learner, own, count)
         found.append(now)

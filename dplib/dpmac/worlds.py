@@ -23,7 +23,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-__all__ = ["CCN", "CN", "MOVES", "PP", "State", "World", "step"]
+__all__ = ["CCN", "CN", "MOVES", "PP", "WORLDS", "State", "World", "step"]
 
 DT, DAMPING, CONTACT, MARGIN, PUSH, PREY_PUSH = 0.1, 0.25, 100.0, 1e-3, 5.0, 7.0
 VIEW = 1.2  # beyond it a predator takes a prey to be as far as the far corner
@@ -58,7 +58,8 @@ class World:
     @property
     def observation(self) -> int:
         """Length of an agent's observation."""
-        return int(jax.eval_shape(self.observe, self.start(jax.random.key(0))).shape[1])
+        start = jax.eval_shape(self.start, jax.random.key(0))
+        return int(jax.eval_shape(self.observe, start).shape[1])
 
 
 def step(world: World, state: State, push: jax.Array, *, order: str = "new") -> State:
@@ -103,8 +104,7 @@ def _repulsion(world: World, state: State) -> jax.Array:
 def _pairs(position: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return differences (n, n, 2) and distances (n, n), 1 on the diagonal."""
     apart = position[:, None] - position[None]
-    square = jnp.sum(apart**2, axis=-1)
-    return apart, jnp.sqrt(square + jnp.eye(len(position), dtype=square.dtype))
+    return apart, _distances(position, position) + jnp.eye(len(position))
 
 
 def _distances(these: jax.Array, those: jax.Array) -> jax.Array:
@@ -232,3 +232,6 @@ def _pp_reward(state: State) -> jax.Array:
 
 PP_SIZE = 0.04
 PP = World("PP", 3, 40, PP_SIZE, _placed(3, 0, 2), _pp_observe, _pp_reward, prey=2)
+
+#: The worlds by the names of the paper.
+WORLDS = {world.name: world for world in (CN, CCN, PP)}

@@ -151,7 +151,7 @@ def check_fit(
     if mechanisms is not None:
         sizes = tuple(len(one.feasible) for one in mechanisms)
         if sizes != team.shape:
-            must = f"for agents with {team.shape} states"
+            must = f"one for each agent, with {team.shape} states"
             check.fail("mechanisms", where, must, sizes)
 
 

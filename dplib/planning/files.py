@@ -13,17 +13,22 @@ A file holds::
 from __future__ import annotations
 
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from dplib.mdp.gridworld import ACTIONS
 from dplib.planning.game import MarkovGame
-from dplib.planning.grid import MapError, grid_team
+from dplib.planning.grid import MapError, agents, grid_team
+from dplib.planning.soft import Backups
 from dplib.reader_files import ReaderFileError, load, refuse
 
 __all__ = ["Mission", "read_mission"]
 
-#: Joint states above which a synthesis takes minutes.
-LARGEST = 8000
+#: Joint positions times joint actions above which a synthesis takes many minutes.
+MOST_CHOICES = 250_000
+#: Cells above which the words of a single agent no longer fit into memory.
+MOST_CELLS = 200
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 1, "must": "one letter"}
 _SCHEMA = {
@@ -81,25 +86,43 @@ def read_mission(path: str | Path) -> Mission:
     """
     path = Path(path)
     held: dict[str, Any] = load(path, _SCHEMA)
-    drawn = held["map"]
-    letters = sorted({c.upper() for c in drawn if c.isalpha()})
+    drawn, hears = held["map"], held.get("hears", {})
+    letters = agents(drawn)
     if not letters:
         raise refuse(path, "map", "a map with one agent or more, as A and a", drawn)
-    size = len("".join(drawn.split())) ** len(letters)
-    if size > LARGEST:
-        must = f"a map with {LARGEST} joint positions or fewer"
-        raise refuse(path, "map", must, f"{size} positions")
-    hears = held.get("hears", {})
-    for name in [*hears, *(one for on in hears.values() for one in on)]:
-        if name not in letters:
-            raise refuse(path, "hears", "about agents of the map", name)
-    depends = [
-        sorted(letters.index(one) for one in hears.get(name, ())) for name in letters
-    ]
+    cells = len("".join(drawn.split()))
+    choices = (len(ACTIONS) * cells) ** len(letters)
+    if cells > MOST_CELLS or choices > MOST_CHOICES:
+        N, most = len(letters), int(MOST_CHOICES ** (1 / len(letters)) / len(ACTIONS))
+        must = f"of {min(most, MOST_CELLS)} cells or fewer for {N} agents"
+        raise refuse(path, "map", must, f"{cells} cells")
+    _check_hears(path, hears, letters)
+    depends = [sorted(map(letters.index, hears.get(name, ()))) for name in letters]
     try:
         team, names = grid_team(drawn, slip=held["slip"], depends=depends)
     except MapError as error:
         raise ReaderFileError(f"{path.name}: map: {error}.") from None
-    except ValueError as error:
-        raise ReaderFileError(f"{path.name}: {error}") from None
+    if not Backups(team).mean(team.target.ravel().astype(float)).any():
+        raise ReaderFileError(
+            f"{path.name}: map: no moves bring all agents to their small letters, "
+            "without lava and collisions."
+        )
     return Mission(team, names, drawn)
+
+
+def _check_hears(
+    path: Path, hears: dict[str, list[str]], letters: tuple[str, ...]
+) -> None:
+    """Refuse who hears whom in the words in which it is written."""
+    for name, on in hears.items():
+        for one in (name, *on):
+            if one not in letters:
+                raise refuse(path, "hears", "about agents of the map", one)
+        if name in on or len(set(on)) < len(on):
+            must = "a list of other agents, each once"
+            raise refuse(path, f"hears.{name}", must, ", ".join(on))
+    try:
+        TopologicalSorter(hears).prepare()
+    except CycleError as error:
+        circle = " hears ".join(reversed(error.args[1]))
+        raise refuse(path, "hears", "free of circles", circle) from None

@@ -64,8 +64,8 @@ FLOOR = 1e-10
 """The trace that every state and action keeps in an occupancy measure, so that all
 quotients are defined. It makes policies uniform at observations that never occur."""
 
-#: What a largest expected length must be.
-SHORTEST = "at least the expected length of the shortest way to an end"
+#: What the largest expected length must be.
+SHORTEST = "a length within which some policy ends an episode"
 
 
 @dataclass(frozen=True, kw_only=True)

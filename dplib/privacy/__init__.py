@@ -13,6 +13,9 @@
     Calibrations `kappa_sigma` (and its `kappa`), `analytic_sigma`, `classic_sigma`;
     the exact curve `gaussian_delta`, `gaussian_log_delta`, and its inverse
     `gaussian_epsilon`; `group_sensitivity` of several entries or releases.
+`dplib.privacy.sampling`
+    What secret sampling before a mechanism is worth: `sampled_epsilon`, and exactly for
+    Gaussian noise `sampled_gaussian_epsilon`, `sampled_gaussian_log_delta`.
 `dplib.privacy.composition`
     `Release`, a statement of privacy as a value, and `basic_composition`.
 `dplib.privacy.trajectory`

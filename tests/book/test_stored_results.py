@@ -27,7 +27,8 @@ def of_all(**options):
 
 def planned(have):
     """Return how many tasks to run again, and the seconds that they took."""
-    each = have.about["provenance"]["cpu_seconds"] / have.about["tasks"]
+    whole = have.about["provenance"]["cpu_seconds"] / have.about["tasks"]
+    each = have.about["agreement"].get("seconds", whole)  # of the first rows
     points = max(1, min(have.about["tasks"], int(SHARE / each)))
     return points, points * each
 
@@ -41,7 +42,11 @@ def again(request):
     tasks = stored_work.sample(definition, points)
     day, all_tasks = stored_work.sample_day(), len(definition.tasks)
     print(f"DPLIB_SAMPLE={day}: {len(tasks)} of {all_tasks} tasks, {tasks}")
-    return definition, have, {task: definition.rows(task) for task in tasks}
+    return (
+        definition,
+        have,
+        {task: definition.rows(task, whole=False) for task in tasks},
+    )
 
 
 @pytest.mark.slow
@@ -54,14 +59,18 @@ def test_an_altered_column_is_noticed(again):
     definition, have, fresh = again
     for column in definition.columns:
         at = have.header.index(column)
-        rows = tuple((*r[:at], altered(r[at]), *r[at + 1 :]) for r in have.rows)
+        # A curve of training agrees with another in the mean over seeds only.
+        learning = definition.agreement["rule"] == "learning"
+        by = 10.0 if learning else 1.01
+        rows = tuple((*r[:at], altered(r[at], by), *r[at + 1 :]) for r in have.rows)
         forged = dataclasses.replace(have, rows=rows)
-        assert column in stored.difference(definition, forged, fresh)
+        gap = stored.difference(definition, forged, fresh)
+        assert column in gap or (learning and gap)
 
 
-def altered(cell):
+def altered(cell, by):
     try:
-        return str(1.01 * float(cell) or 1.0)
+        return str(by * float(cell) or 1.0)
     except ValueError:
         return f"{cell}?"
 

@@ -354,10 +354,10 @@ def test_what_does_not_fit_the_team_is_refused() -> None:
         ({"policies": (np.nan * policies[0], policies[1])}, "sum to 1"),
         ({"policies": policies[:1]}, "arrays of shapes"),
         ({"policies": policies[::-1]}, "arrays of shapes"),
-        ({"mechanisms": []}, "for agents with"),
-        ({"mechanisms": told[:1]}, "for agents with"),
-        ({"mechanisms": told * 2}, "for agents with"),
-        ({"mechanisms": [told[0], far]}, "for agents with"),
+        ({"mechanisms": []}, "one for each agent"),
+        ({"mechanisms": told[:1]}, "one for each agent"),
+        ({"mechanisms": told * 2}, "one for each agent"),
+        ({"mechanisms": [told[0], far]}, "one for each agent"),
         ({"steps": -1}, "'steps'"),
     ]
     right = {"policies": policies, "mechanisms": told, "steps": 2}

@@ -255,7 +255,7 @@ def test_an_end_that_is_too_far_is_refused():
     far, here = alone(*corridor), alone([[1, 0]], [[0, 1]])
     assert length(first_occupancy(far, longest=31.0)) == pytest.approx(30.0)
     for solve in (linear_program, first_occupancy):
-        words = f"'longest' parameter of {solve.__name__} .* shortest way to an end"
+        words = f"'longest' parameter of {solve.__name__} .* a length within"
         for team in (far, here):  # 29 steps away, and never reached
             with pytest.raises(ValueError, match=words):
                 solve(team, longest=29.0)

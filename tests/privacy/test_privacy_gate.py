@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplib.privacy import divergence, gaussian, laplace
+from dplib.privacy import divergence, gaussian, laplace, sampling
 from dplib.privacy.adjacency import Adjacency
 from dplib.privacy.composition import Release
 from dplib.privacy.trajectory import LaplaceChannel, laplace_budget
@@ -33,6 +33,8 @@ GOOD = {
     gaussian.group_sensitivity: {"sensitivity": 1.0, "entries": 2},
     gaussian.gaussian_delta: CURVE,
     gaussian.gaussian_epsilon: {"sensitivity": 1.0, "sigma": 1.0, "delta": 0.1},
+    sampling.sampled_epsilon: {"epsilon": 1.0, "rate": 0.5},
+    sampling.sampled_gaussian_log_delta: CURVE | {"rate": 0.5},
 }
 
 BAD = [
@@ -76,6 +78,9 @@ BAD = [
     (gaussian.gaussian_delta, "sigma", 0.0),
     (gaussian.gaussian_delta, "sensitivity", 1e-50),
     (gaussian.gaussian_delta, "epsilon", [1.0, -1.0]),
+    (sampling.sampled_epsilon, "epsilon", -1.0),
+    (sampling.sampled_epsilon, "rate", 0.0),
+    (sampling.sampled_gaussian_log_delta, "sigma", 0.0),
     (gaussian.gaussian_epsilon, "sensitivity", 1.1e8),
     (gaussian.gaussian_epsilon, "delta", 1e-305),
     (gaussian.gaussian_epsilon, "delta", -0.1),
