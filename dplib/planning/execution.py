@@ -27,7 +27,7 @@ from dplib.planning.game import MarkovGame
 from dplib.planning.policies import Policies
 from dplib.privacy.word import OnlineMechanism
 
-__all__ = ["chance", "success_chance"]
+__all__ = ["chance", "check_fit", "success_chance"]
 
 FloatArray = NDArray[np.float64]
 
@@ -80,11 +80,8 @@ def chance(
 
     The others are those of `success_chance`.
     """
-    check.member("first", first, "chance", ("drawn", "start"))
+    check_fit(team, policies, steps, mechanisms, first, "chance")
     N, told = team.n_agents, team.told if mechanisms is not None else ()
-    if mechanisms is not None and len(mechanisms) != N:
-        must = f"one for each of {N} agents"
-        check.fail("mechanisms", "chance", must, len(mechanisms))
     moves = [
         np.einsum("...sa,sat->...st", policy, law)
         for policy, law in zip(policies, team.transitions, strict=True)
@@ -128,6 +125,34 @@ def chance(
             break
     start = team.start + tuple(team.start[j] for j in told)
     return float((value if first == "drawn" else before)[start])
+
+
+def check_fit(
+    team: MarkovGame,
+    policies: Policies,
+    steps: int,
+    mechanisms: Sequence[OnlineMechanism] | None,
+    first: str,
+    where: str,
+) -> None:
+    """Refuse what does not fit the team, in one sentence."""
+    check.integer("steps", steps, where, low=0)
+    check.member("first", first, where, ("drawn", "start"))
+    shapes = [
+        (*(team.shape[j] for j in on), n, m)
+        for on, n, m in zip(team.depends, team.shape, team.actions, strict=True)
+    ]
+    if (have := [np.shape(policy) for policy in policies]) != shapes:
+        check.fail("policies", where, f"arrays of shapes {shapes}", have)
+    off = max(float(np.abs(policy.sum(axis=-1) - 1.0).max()) for policy in policies)
+    if not off <= 1e-9:  # a nan is no probability either
+        must = "probabilities that sum to 1 at every observation"
+        check.fail("policies", where, must, f"sums that are {off:.3g} off")
+    if mechanisms is not None:
+        sizes = tuple(len(one.feasible) for one in mechanisms)
+        if sizes != team.shape:
+            must = f"one for each agent, with {team.shape} states"
+            check.fail("mechanisms", where, must, sizes)
 
 
 def _contraction(

@@ -19,15 +19,12 @@ from dplib.planning.game import MarkovGame
 from dplib.planning.grid import grid_team
 from dplib.planning.synthesis import Weights
 
-__all__ = ["NAVIGATION", "STARTS", "SYSADMIN_WEIGHTS", "WEIGHTS", "server", "sysadmin"]
+__all__ = ["NAVIGATION", "STARTS", "WEIGHTS", "server", "sysadmin"]
 
 FloatArray = NDArray[np.float64]
 
 WEIGHTS = Weights(length=0.01, correlation=0.4)
 """Section 7.1: delta and beta of the navigation example."""
-
-SYSADMIN_WEIGHTS = Weights(length=0.001, correlation=0.1)
-"""Section 7.2: delta and beta of the SysAdmin example, as the text gives them."""
 
 STARTS = ("0001", "0022", "2233")
 """Initial configurations of Figure 5; a digit is the state of a server."""

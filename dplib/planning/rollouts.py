@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dplib import check
 from dplib.compiled import CACHE
+from dplib.planning.execution import check_fit
 from dplib.planning.game import MarkovGame
 from dplib.planning.policies import Policies
 from dplib.privacy.word import OnlineMechanism
@@ -57,11 +58,9 @@ def rollouts(
     first: str = "drawn",
 ) -> Rollouts:
     """Return sampled episodes; parameters as in `execution.success_chance`."""
-    check.member("first", first, "rollouts", ("drawn", "start"))
+    check_fit(team, policies, steps, mechanisms, first, "rollouts")
+    samples = check.integer("samples", samples, "rollouts", low=1)
     N = team.n_agents
-    if mechanisms is not None and len(mechanisms) != N:
-        must = f"one for each of {N} agents"
-        check.fail("mechanisms", "rollouts", must, len(mechanisms))
     private = tuple(j for j in team.told if mechanisms is not None)
     depends = np.array([[j in on for j in range(N)] for on in team.depends])
     ends = np.where(team.active, 0, np.where(team.target, 1, 2))

@@ -64,6 +64,9 @@ FLOOR = 1e-10
 """The trace that every state and action keeps in an occupancy measure, so that all
 quotients are defined. It makes policies uniform at observations that never occur."""
 
+#: What the largest expected length must be.
+SHORTEST = "a length within which some policy ends an episode"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
@@ -216,10 +219,12 @@ def first_occupancy(
             return -1.0 / longest
         return 1.0 / float(found.visits.sum() + 1.0) - 1.0 / longest
 
-    low = price * float(noise.max() + np.log(team.n_actions)) + 1.0
-    if excess(low) < 0.0:
-        must = "a length within which some policy ends an episode"
-        check.fail("longest", "first_occupancy", must, longest)
+    high = price * float(noise.max() + np.log(team.n_actions)) + 1.0
+    while excess(high) < 0.0:
+        high *= 2.0
+        if high > 1e4:
+            check.fail("longest", "first_occupancy", SHORTEST, longest)
+    low = high / 2.0
     while excess(low) >= 0.0:
         high, low = low, low / 2.0
         if low < 1e-9:  # the constraint does not bind
@@ -265,6 +270,8 @@ def linear_program(
         b_eq=unit,
         method=method,
     )
+    if found.status == 2:
+        check.fail("longest", "linear_program", SHORTEST, longest)
     if found.status != 0:
         raise RuntimeError(f"The linear program was not solved: {found.message}")
     x = np.maximum(np.asarray(found.x), 0.0).reshape(S, m)

@@ -23,7 +23,7 @@
     budget for the whole trajectory.
 `dplib.privacy.word`
     `online_mechanism`: a private word beside the true one, state by state;
-    `word_distribution` and `word_loss`, what it gives away; `private_word`.
+    `word_distribution` and `word_loss`, what it gives away.
 
 A pair (epsilon, delta) is a statement only together with an adjacency, so whatever
 states a guarantee asks for one. All mechanisms are idealised: they are analysed in

@@ -35,7 +35,6 @@ __all__ = [
     "OnlineMechanism",
     "feasible_states",
     "online_mechanism",
-    "private_word",
     "true_probability",
     "word_distribution",
     "word_loss",
@@ -44,11 +43,8 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-#: Largest loss of one substitution whose probabilities are still floats.
-LARGEST_LOSS = 700
-
-#: Stands for an infinite loss of one step.
-WITHOUT_BOUND = 1e290
+#: Largest epsilon / k: the shares of the other states, e^-700 and up, are floats.
+LARGEST = 700.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,8 +58,8 @@ class OnlineMechanism:
     tau : numpy.ndarray, shape (n,)
         Probability of the true state after the private state y, if it can follow y.
     other : numpy.ndarray, shape (n,), optional
-        Probability of each other state that can follow y then: (1 - tau) / (rho - 1),
-        which 1 - tau cannot give to all digits where tau is near 1.
+        Probability of each other state then; tau e^(-epsilon/k) by Theorem 1. Without
+        it they share 1 - tau, of which few digits are left where tau is close to 1.
 
     Examples
     --------
@@ -79,9 +75,22 @@ class OnlineMechanism:
     other: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        if not np.all((self.tau >= 0.0) & (self.tau <= 1.0)):
-            must = "probabilities between 0 and 1"
-            check.fail("tau", "OnlineMechanism", must, self.tau)
+        where = "OnlineMechanism"
+        can = np.array(self.feasible, dtype=bool)
+        if can.ndim != 2 or len(can) != len(can.T) or not can.any(axis=1).all():
+            must = "a square array, with a state that can follow in every row"
+            check.fail("feasible", where, must, self.feasible)
+        object.__setattr__(self, "feasible", can)
+        tau = check.array("tau", self.tau, where, shape=(len(can),))
+        if np.any((tau < 0.0) | (tau > 1.0)):
+            check.fail("tau", where, "probabilities between 0 and 1", tau)
+        object.__setattr__(self, "tau", tau)
+        if self.other is not None:
+            other = check.array("other", self.other, where, shape=tau.shape)
+            off = np.abs(tau + (self.out_degree - 1.0) * other - 1.0)
+            if np.any(other < 0.0) or np.any(off[self.out_degree > 1] > 1e-9):
+                check.fail("other", where, "shares that sum to 1 with tau", other)
+            object.__setattr__(self, "other", other)
 
     @property
     def out_degree(self) -> NDArray[np.int64]:
@@ -91,15 +100,13 @@ class OnlineMechanism:
     @cached_property
     def law(self) -> FloatArray:
         """Probability of private state z, at ``[true, last private, z]``."""
-        rho, own = self.out_degree, self.feasible.T  # [s, y]: can s follow y?
-        alone = rho == 1
-        other = self.other
-        if other is None:
-            other = (1.0 - self.tau) / np.where(alone, 1.0, rho - 1.0)
-        rest = np.where(own, other, 1.0 / rho)
-        result = rest[:, :, None] * self.feasible[None]
-        s, y = np.nonzero(own)
-        result[s, y, s] = np.where(alone, 1.0, self.tau)[y]
+        can, rho = self.feasible.T, self.out_degree  # [s, y]: can s follow y?
+        plain = (1.0 - self.tau) / np.maximum(rho - 1.0, 1.0)
+        other = plain if self.other is None else self.other
+        share = np.where(can, other, 1.0 / rho)  # [s, y]: of all states but s
+        result = share[:, :, None] * self.feasible
+        s, y = np.nonzero(can)
+        result[s, y, s] = np.where(rho[y] > 1, self.tau[y], 1.0)
         return np.asarray(result)
 
 
@@ -114,11 +121,13 @@ def feasible_states(transitions: ArrayLike) -> BoolArray:
     """
     where = "feasible_states"
     law = check.array("transitions", transitions, where, shape=(None,) * 3)
-    feasible = np.any(law > 0.0, axis=1)
-    if law.shape[0] != law.shape[2] or not feasible.any(axis=1).all():
-        must = "of shape (n, m, n), with a successor of every state"
-        check.fail("transitions", where, must, law.shape)
-    return np.asarray(feasible)
+    if law.shape[0] != law.shape[2] or law.size == 0:
+        check.fail("transitions", where, "an array of shape (n, m, n)", law.shape)
+    sums = law.sum(axis=2)
+    if np.any(law < 0.0) or np.abs(sums - 1.0).max() > 1e-9:
+        must = "probabilities that sum to 1 for every state and action"
+        check.fail("transitions", where, must, law.tolist())
+    return np.asarray(np.any(law > 0.0, axis=1))
 
 
 def true_probability(out_degree: ArrayLike, *, epsilon: float, k: int) -> FloatArray:
@@ -129,10 +138,21 @@ def true_probability(out_degree: ArrayLike, *, epsilon: float, k: int) -> FloatA
     >>> true_probability([1, 2, 3], epsilon=0.0, k=1)
     array([1.        , 0.5       , 0.33333333])
     """
-    epsilon = check.nonnegative("epsilon", epsilon, "true_probability")
-    k = check.integer("k", k, "true_probability", low=1)
+    odds = _odds(epsilon, k, "true_probability")
     rho = np.asarray(out_degree, dtype=float)
-    return np.asarray(1.0 / ((rho - 1.0) * np.exp(-epsilon / k) + 1.0))
+    if np.any(rho < 1.0):
+        check.fail("out_degree", "true_probability", "1 or greater", out_degree)
+    return np.asarray(1.0 / ((rho - 1.0) * odds + 1.0))
+
+
+def _odds(epsilon: float, k: int, where: str) -> float:
+    """Return e^(-epsilon/k): how likely another state is, by the true one's measure."""
+    epsilon = check.nonnegative("epsilon", epsilon, where)
+    k = check.integer("k", k, where, low=1, high=10**9)
+    if epsilon / k > LARGEST:
+        must = f"at most {LARGEST:g} k: no float holds much less than e^-{LARGEST:g}"
+        check.fail("epsilon", where, must, epsilon)
+    return math.exp(-epsilon / k)
 
 
 def online_mechanism(
@@ -145,8 +165,8 @@ def online_mechanism(
     transitions : array_like, shape (n, m, n)
         The agent's own dynamics; only what is possible matters.
     epsilon : float
-        Privacy of the whole word, 0 or greater; unit: the agent's states at all times,
-        of which at most k differ, while the others' words are equal.
+        Privacy of the whole word, from 0 to 700 k; unit: the agent's states at all
+        times, of which at most k differ, while the others' words are equal.
     k : int
         Radius of adjacency, 1 or more.
 
@@ -156,13 +176,10 @@ def online_mechanism(
     >>> online_mechanism(stay_or_go, epsilon=np.log(3), k=1).law[0, 1]
     array([0.75, 0.25])
     """
+    odds = _odds(epsilon, k, "online_mechanism")
     feasible = feasible_states(transitions)
     tau = true_probability(feasible.sum(axis=1), epsilon=epsilon, k=k)
-    if epsilon > LARGEST_LOSS * k:
-        must = f"at most {LARGEST_LOSS} k, beyond which false words underflow"
-        check.fail("epsilon", "online_mechanism", must, epsilon)
-    other = tau * np.exp(-epsilon / k)
-    return OnlineMechanism(feasible=feasible, tau=tau, other=other)
+    return OnlineMechanism(feasible=feasible, tau=tau, other=odds * tau)
 
 
 def word_distribution(
@@ -187,6 +204,11 @@ def word_distribution(
     array([[0.1875, 0.5625],
            [0.0625, 0.1875]])
     """
+    where, last = "word_distribution", len(mechanism.feasible) - 1
+    start = check.integer("start", start, where, low=0, high=last)
+    word = [check.integer("word", s, where, low=0, high=last) for s in word]
+    if not word:
+        check.fail("word", where, "one or more states", word)
     with np.errstate(divide="ignore"):
         log_law = np.log(mechanism.law)
     result = log_law[word[0], start]
@@ -233,51 +255,26 @@ def word_loss(
     >>> print(round(loss, 12))
     0.5
     """
-    n = len(mechanism.feasible)
+    n, where = len(mechanism.feasible), "word_loss"
+    start = check.integer("start", start, where, low=0, high=n - 1)
+    length = check.integer("length", length, where, low=1)
+    substitutions = check.integer("substitutions", substitutions, where, low=0)
     allowed = np.ones((n, n), dtype=bool) if words is None else words
-    with np.errstate(divide="ignore"):
-        log_law = np.log(mechanism.law)
-    # One step's loss at [v, w, y, z]: -inf for what v cannot give, and without bound
-    # (as a number: infinities of both signs would meet) for what only w cannot.
-    first, second = log_law[:, None], log_law[None, :]
-    can = np.isfinite(second)
-    step = np.where(can, first - np.where(can, second, 0.0), WITHOUT_BOUND + first)
-    follow = np.where(allowed, 0.0, -np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first, second = np.log(mechanism.law)[:, None], np.log(mechanism.law)[None, :]
+        # One step's loss at [v, w, y, z]; what v never says counts -inf.
+        step = np.where(first > -np.inf, first - second, -np.inf)
     same = np.eye(n, dtype=bool)[:, :, None, None]
+    follow, also = allowed[:, :, None, None], allowed[:, :, None]
     left = [np.zeros((n, n, n))] * (substitutions + 1)  # at [v, w, z], to the end
     for _ in range(length):
         ahead = []
         for j in range(substitutions + 1):
             spent = left[j - 1][:, :, None] if j else np.array(-np.inf)
-            onward = step + np.where(same, left[j][:, :, None], spent)
-            best = onward.max(axis=3)  # at [v', w', y]
-            best = (follow[:, :, None, None] + best[None]).max(axis=1)  # v, w', y
-            ahead.append((follow[:, :, None] + best[:, None]).max(axis=2))
+            with np.errstate(invalid="ignore"):  # inf - inf: not possible
+                onward = step + np.where(same, left[j][:, :, None], spent)
+            best = np.fmax.reduce(onward, axis=3, initial=-np.inf)  # at [v', w', y]
+            best = np.where(follow, best, -np.inf).max(axis=1)  # v, w', y
+            ahead.append(np.where(also, best[:, None], -np.inf).max(axis=2))
         left = ahead
-    loss = float(left[substitutions][start, start, start])
-    return math.inf if loss > WITHOUT_BOUND / 2 else loss
-
-
-def private_word(
-    mechanism: OnlineMechanism,
-    word: Sequence[int],
-    *,
-    start: int,
-    rng: np.random.Generator,
-) -> list[int]:
-    """Return a private word, drawn state by state while the true one is lived.
-
-    Examples
-    --------
-    >>> every = np.ones((2, 2), dtype=bool)
-    >>> frank = OnlineMechanism(feasible=every, tau=np.ones(2))
-    >>> private_word(frank, [1, 0, 0], start=0, rng=np.random.default_rng(1))
-    [1, 0, 0]
-    """
-    result: list[int] = []
-    for s in word:
-        last = result[-1] if result else start
-        result.append(
-            int(rng.choice(len(mechanism.feasible), p=mechanism.law[s, last]))
-        )
-    return result
+    return float(left[substitutions][start, start, start])

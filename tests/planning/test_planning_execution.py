@@ -322,34 +322,48 @@ def test_a_timing_that_does_not_exist_is_refused() -> None:
         )
 
 
-@pytest.mark.parametrize("steps", [8, 200, 4000])
-def test_a_slow_episode_is_not_cut_short(steps: int) -> None:
-    """The recursion stops where nothing is left to gain, and no earlier."""
-    law = np.array([[[0.998, 0.001, 0.001]], [[0.0, 1.0, 0.0]], [[0.0, 0.0, 1.0]]])
-    slow = MarkovGame(
+def test_many_small_steps_add_up() -> None:
+    """A step succeeds with probability 0.01: far from settled when changes are small.
+
+    Closed forms: 1 - 0.99^T, and (1 - 0.99^T) / 0.01 moves.
+    """
+    law = np.array([[[0.99, 0.01]], [[0.0, 1.0]]])
+    team = MarkovGame(
         transitions=(law,),
         start=(0,),
-        target=np.array([False, True, False]),
-        dead=np.array([False, False, True]),
+        target=np.array([False, True]),
+        dead=np.zeros(2, dtype=bool),
         depends=((),),
     )
-    found = success_chance(slow, (np.ones((3, 1)),), steps=steps)
-    exact = (1.0 - 0.998**steps) / 2.0
-    assert found == pytest.approx(exact, abs=2e-12)
-
-
-@pytest.mark.parametrize("number", [0, 1, 3])
-def test_each_agent_has_a_mechanism(number: int) -> None:
-    team, policies = _random(1, ((), (0,)))
-    some = (_mechanisms(team, epsilon=1.0) * 2)[:number]
-    with pytest.raises(ValueError, match="one for each of 2 agents"):
-        success_chance(team, policies, steps=2, mechanisms=some)
-    with pytest.raises(ValueError, match="one for each of 2 agents"):
-        rollouts(
-            team,
-            policies,
-            steps=2,
-            samples=2,
-            rng=np.random.default_rng(1),
-            mechanisms=some,
+    only = (np.ones((2, 1)),)
+    for steps in (300, 4000):
+        exact = 1.0 - 0.99**steps
+        assert success_chance(team, only, steps=steps) == pytest.approx(
+            exact, abs=5e-12
         )
+        moves = chance(team, only, np.zeros(2), steps=steps, each=1.0)
+        assert moves == pytest.approx(100.0 * exact, abs=5e-12)
+
+
+def test_what_does_not_fit_the_team_is_refused() -> None:
+    team, policies = _random(1, ((), (0,)))
+    told = _mechanisms(team, epsilon=1.0)
+    far = online_mechanism(np.ones((5, 1, 5)) / 5.0, epsilon=1.0, k=1)
+    wrong: list[tuple[dict[str, object], str]] = [
+        ({"policies": (2.0 * policies[0], policies[1])}, "sum to 1"),
+        ({"policies": (np.nan * policies[0], policies[1])}, "sum to 1"),
+        ({"policies": policies[:1]}, "arrays of shapes"),
+        ({"policies": policies[::-1]}, "arrays of shapes"),
+        ({"mechanisms": []}, "one for each agent"),
+        ({"mechanisms": told[:1]}, "one for each agent"),
+        ({"mechanisms": told * 2}, "one for each agent"),
+        ({"mechanisms": [told[0], far]}, "one for each agent"),
+        ({"steps": -1}, "'steps'"),
+    ]
+    right = {"policies": policies, "mechanisms": told, "steps": 2}
+    rng = np.random.default_rng(1)
+    for change, words in wrong:
+        with pytest.raises(ValueError, match=words):
+            success_chance(team, **right | change)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=words):
+            rollouts(team, samples=2, rng=rng, **right | change)  # type: ignore[arg-type]

@@ -111,16 +111,28 @@ def test_completion_by_hand() -> None:
     assert filled[1, 1, 0] == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_policy_keeps_all_that_it_depends_on() -> None:
-    team = replace(
-        TEAM,
-        transitions=(LAMP,) * 3,
-        start=(0, 0, 0),
-        target=np.arange(8).reshape(2, 2, 2) == 7,
-        dead=np.zeros((2, 2, 2), dtype=bool),
-        depends=((), (), (0, 1)),
+def test_all_that_an_agent_hears_counts() -> None:
+    """Three agents of different sizes: the last hears both others, or the first."""
+    sizes, acts = (2, 3, 4), (2, 3, 2)
+    rng = np.random.default_rng(8)
+    laws = tuple(
+        np.broadcast_to(np.eye(n)[:, None], (n, m, n))
+        for n, m in zip(sizes, acts, strict=True)
     )
-    x = np.random.default_rng(1).random((2, 2, 2, 3, 3, 3))
-    (*_, third) = counts(team, x)
-    for a, b, own, act in product(range(2), repeat=4):
-        assert third[a, b, own, act] == pytest.approx(x[a, b, own, :, :, act].sum())
+    target = np.zeros(sizes, dtype=bool)
+    target[1, 2, 3] = True
+    team = MarkovGame(
+        transitions=laws,
+        start=(0, 0, 0),
+        target=target,
+        dead=np.zeros(sizes, dtype=bool),
+        depends=((), (0,), (0, 1)),
+    )
+    x = rng.random((*sizes, *(m + 1 for m in acts)))
+    alone, second, third = counts(team, x)
+    np.testing.assert_allclose(alone, np.einsum("ijkabc->ia", x)[:, :2])
+    np.testing.assert_allclose(second, np.einsum("ijkabc->ijb", x)[..., :3])
+    np.testing.assert_allclose(third, np.einsum("ijkabc->ijkc", x)[..., :2])
+    turned = counts(replace(team, depends=((1, 2), (), (1,))), x)
+    np.testing.assert_allclose(turned[0], np.einsum("ijkabc->jkia", x)[..., :2])
+    np.testing.assert_allclose(turned[2], np.einsum("ijkabc->jkc", x)[..., :2])

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from dplib.planning import synthesis
+from dplib.planning import soft, synthesis
 from dplib.planning.correlation import local_counts, proxy
 from dplib.planning.execution import chance, success_chance
 from dplib.planning.game import MarkovGame
-from dplib.planning.grid import grid_team
 from dplib.planning.paper import NAVIGATION, sysadmin
 from dplib.planning.policies import complete, counts, marginalise
 from dplib.planning.soft import Backups, EndlessError, solve_soft
@@ -61,6 +60,13 @@ def test_only_reachable_states_count():
     assert not reachable & {w * 25 + s for w, s in walls}
 
 
+def test_nobody_walks_through_dead_states():
+    """State 2 is live, and lies behind 1, which is dead."""
+    onward = [[0, 1, 0, 0.0]], [[0, 0, 1, 0.0]], [[0, 0, 0, 1.0]], [[0, 0, 0, 1.0]]
+    assert Backups(alone(*onward, dead=[1])).active.tolist() == [0]
+    assert Backups(alone(*onward)).active.tolist() == [0, 1, 2]
+
+
 def test_newton_and_value_iteration_agree_and_the_bound_holds():
     backups, rewards, ends = problem(SERVERS, WEIGHTS)
     found = solve_soft(backups, rewards, ends, temperature=0.1)
@@ -91,58 +97,74 @@ def test_a_conic_solver_finds_the_same_value():
     assert value != pytest.approx(found.values[start] + 1e-3, abs=1e-6)
 
 
-def test_staying_that_pays_has_no_best_policy():
-    backups = Backups(SERVERS)
-    with pytest.raises(EndlessError, match="staying pays"):
-        solve_soft(backups, np.ones((1, 4)), np.zeros(16), temperature=1.0)
-    waits = np.tile([1.0, 0.0, 0.0, 0.0], (len(backups.active), 1))  # if down, forever
-    rewards, ends = -np.ones((1, 4)), np.zeros(16)
-    with pytest.raises(EndlessError, match="never ends"):
-        solve_soft(backups, rewards, ends, temperature=1.0, start=waits)
+def alone(*moves, dead=()):
+    """Return one agent that starts in 0; rows of laws, the target comes last."""
+    law = np.array(moves, dtype=float)
+    n = len(law)
+    return MarkovGame(
+        transitions=(law,),
+        start=(0,),
+        target=np.arange(n) == n - 1,
+        dead=np.isin(np.arange(n), dead),
+        depends=((),),
+    )
 
 
-def test_the_bound_holds_where_iteration_stops_early():
+# From 0 to the end at once, or by 1, where one stays for 100 steps.
+DETOUR = alone(
+    [[0, 0, 1], [0, 1, 0]],
+    [[0, 0.99, 0.01], [0, 0.99, 0.01]],
+    [[0, 0, 1], [0, 0, 1]],
+)
+DOOR = alone([[1, 0], [0, 1]], [[0, 1], [0, 1]])  # wait, or go
+
+
+def test_a_loose_solution_has_an_honest_bound():
+    """At tolerance 1 the first policy is taken, if the certificate lets it pass."""
     backups, rewards, ends = problem(SERVERS, WEIGHTS)
     best = solve_soft(backups, rewards, ends, temperature=0.1)
-    early = solve_soft(backups, rewards, ends, temperature=0.1, tolerance=0.3)
-    here = np.ravel_multi_index(SERVERS.start, SERVERS.shape)
-    at = int(np.searchsorted(backups.active, here))
-    gap = best.values[at] - early.values[at]
-    assert early.iterations < best.iterations
-    assert 1e-9 < gap <= early.bound < 100 * gap
-    warm = solve_soft(
-        backups, rewards, ends, temperature=0.1, start=best.policy, tolerance=1e-7
-    )
-    assert warm.iterations == 1
+    loose = solve_soft(backups, rewards, ends, temperature=0.1, tolerance=1.0)
+    start = int(np.searchsorted(backups.active, 1))
+    gap = best.values[start] - loose.values[start]
+    steps = loose.visits.sum()
+    assert 1e-6 < gap <= loose.bound
+    assert loose.bound == pytest.approx(2.0 * loose.residual * steps)
+    assert 0.0 < best.bound < 1e-11
 
 
-def test_what_lies_behind_lava_is_not_reached():
-    team, _ = grid_team("A.~.\n.a~.", slip=0.0, depends=[()])
-    assert Backups(team).active.tolist() == [0, 1, 4]
+def test_the_certificate_sees_that_other_ways_are_longer():
+    """By the residual and the length of the policy at hand, the gap would be 1.4."""
+    backups = Backups(DETOUR)
+    rewards = np.array([[0.0, 0.0], [-0.5, -0.5]])
+    straight = np.array([[1.0, 0.0], [1.0, 0.0]])
+    options = {"temperature": 1.0, "start": straight, "tolerance": 1.0}
+    found = solve_soft(backups, rewards, np.array([0.0, 0.0, 0.0]), **options)
+    # From 1 on: 100 steps, each of which earns ln 2 - 1/2 beside what is best.
+    best = np.logaddexp(0.0, 100.0 * (np.log(2.0) - 0.5))
+    assert best - found.values[0] <= found.bound
+    assert found.iterations > 1
 
 
-def test_a_goal_that_is_farther_than_the_longest_episode_is_refused():
-    team, _ = grid_team("A" + 30 * "." + "a", slip=0.0, depends=[()])
-    with pytest.raises(ValueError, match="'longest' parameter of first_occupancy"):
-        first_occupancy(team, longest=20.0)
-    first = first_occupancy(team, longest=40.0)
-    assert length(first) <= 40.0 + 1e-6
+def test_a_good_start_is_used():
+    backups, rewards, ends = problem(SERVERS, WEIGHTS)
+    cold = solve_soft(backups, rewards, ends, temperature=0.1)
+    options = {"temperature": 0.1, "start": cold.policy}
+    assert cold.iterations > 2
+    assert solve_soft(backups, rewards, ends, **options).iterations == 1
 
 
-def test_the_linear_program_keeps_to_the_longest_episode():
-    """Failing early is the only way to be that short."""
-    team, _ = grid_team("A....a\n.~....", slip=0.0, depends=[()])
-    free, bound = (linear_program(team, longest=most) for most in (100.0, 5.0))
-    assert success(team, free) == pytest.approx(1.0)
-    assert length(bound) == pytest.approx(5.0, abs=1e-6)
-    assert success(team, bound) < 1.0 - 1e-3
-
-
-def test_an_iterate_says_how_well_its_problem_was_solved():
-    steps = convex_concave(SERVERS, WEIGHTS, first_occupancy(SERVERS))
-    first, second = islice(steps, 2)
-    assert first.bound == 0.0
-    assert 0.0 < second.bound < 1e-8
+def test_staying_that_pays_has_no_best_policy(monkeypatch):
+    backups = Backups(SERVERS)
+    options = {"temperature": 1.0}
+    with pytest.raises(EndlessError, match="grow without bound: staying pays"):
+        solve_soft(backups, np.ones((1, 4)), np.zeros(16), **options)
+    backups = Backups(DOOR)
+    costs = np.full((1, 2), -1.0)
+    with pytest.raises(EndlessError, match="never ends an episode"):
+        solve_soft(backups, costs, np.zeros(2), start=np.array([[1.0, 0.0]]), **options)
+    monkeypatch.setattr(soft, "STEPS", 2)
+    with pytest.raises(EndlessError, match="after 2 steps does not certify"):
+        solve_soft(backups, costs, np.zeros(2), **options)
 
 
 def test_the_tangent_lies_above_the_entropies_and_touches():
@@ -213,6 +235,38 @@ def test_the_first_measure_is_as_long_as_allowed():
         depends=((),),
     )
     assert length(first_occupancy(door)) == pytest.approx(2.0)
+
+
+def test_longest_binds():
+    """A quick step succeeds half of the time; by 1 it takes one more, and succeeds."""
+    stay = [[0, 0, 0, 1.0]] * 2
+    hurry = alone([[0, 0, 0.5, 0.5], [0, 1, 0, 0]], stay, stay, stay, dead=[2])
+    for longest, steps, chances in ((100.0, 3.0, 1.0), (2.5, 2.5, 0.75)):
+        x = linear_program(hurry, longest=longest)
+        assert length(x) == pytest.approx(steps, abs=1e-8)
+        assert success(hurry, x) == pytest.approx(chances, abs=1e-8)
+    # At this price of entropy, only a multiplier beyond the first guess is enough.
+    x = first_occupancy(DOOR, price=5.0, longest=2.01)
+    assert length(x) == pytest.approx(2.01, abs=1e-6)
+
+
+def test_an_end_that_is_too_far_is_refused():
+    corridor = np.roll(np.eye(30), 1, axis=1)[:, None]
+    far, here = alone(*corridor), alone([[1, 0]], [[0, 1]])
+    assert length(first_occupancy(far, longest=31.0)) == pytest.approx(30.0)
+    for solve in (linear_program, first_occupancy):
+        words = f"'longest' parameter of {solve.__name__} .* a length within"
+        for team in (far, here):  # 29 steps away, and never reached
+            with pytest.raises(ValueError, match=words):
+                solve(team, longest=29.0)
+
+
+def test_iterates_carry_the_bound_of_their_problem():
+    backups, rewards, ends = problem(SERVERS, WEIGHTS)
+    found = solve_soft(backups, rewards, ends, temperature=0.1)
+    steps = convex_concave(SERVERS, WEIGHTS, first_occupancy(SERVERS))
+    bounds = [one.bound for one in islice(steps, 2)]
+    assert bounds == [0.0, found.bound]
 
 
 def test_the_linear_program_finds_the_best_of_all_policies():

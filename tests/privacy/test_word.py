@@ -12,7 +12,6 @@ from dplib.privacy.word import (
     OnlineMechanism,
     feasible_states,
     online_mechanism,
-    private_word,
     true_probability,
     word_distribution,
     word_loss,
@@ -109,63 +108,81 @@ def test_if_the_true_state_is_out_of_reach_all_feasible_ones_are_equally_likely(
 
 def test_tau_has_its_limits():
     assert true_probability(4, epsilon=0.0, k=3) == 0.25
-    assert true_probability(4, epsilon=800.0, k=1) == 1.0
+    assert true_probability(4, epsilon=800.0, k=2) == 1.0
     exact = 1 / (3 * math.exp(-1 / 2) + 1)
     assert true_probability(4, epsilon=1.0, k=2) == pytest.approx(exact)
 
 
-def test_drawn_words_follow_the_distribution():
-    mechanism = online_mechanism(LINE, epsilon=1.0, k=1)
-    rng = np.random.default_rng(7)
-    drawn = [private_word(mechanism, [1, 2], start=1, rng=rng) for _ in range(4000)]
-    share = np.mean([word == [1, 2] for word in drawn])
-    exact = np.exp(word_distribution(mechanism, [1, 2], start=1)[1, 2])
-    assert abs(share - exact) < 5.5 * math.sqrt(exact * (1 - exact) / 4000)
+@pytest.mark.parametrize("law", [LINE, server()], ids=["line", "server"])
+@pytest.mark.parametrize(
+    ("epsilon", "k"), [(30.0, 1), (36.5, 1), (50.0, 1), (800.0, 2), (700.0, 1)]
+)
+def test_where_the_truth_is_all_but_certain_the_promise_is_kept(law, epsilon, k):
+    """1 - tau has lost its digits at 30 and is zero from 37 on."""
+    mechanism = online_mechanism(law, epsilon=epsilon, k=k)
+    options = {"start": 1, "length": 2, "substitutions": k}
+    for loss in (by_enumeration(mechanism, **options), word_loss(mechanism, **options)):
+        assert loss == pytest.approx(epsilon, rel=1e-13)
+    np.testing.assert_allclose(mechanism.law.sum(axis=2), 1.0, rtol=1e-14)
+    plain = OnlineMechanism(feasible=mechanism.feasible, tau=mechanism.tau)
+    assert word_loss(plain, **options) > epsilon + 1e-5
+
+
+@pytest.mark.parametrize("tau", [0.0, 1.0])
+def test_a_word_that_only_one_of_two_can_give_costs_everything(tau):
+    every = np.ones((3, 3), dtype=bool)
+    mechanism = OnlineMechanism(feasible=every, tau=np.full(3, tau))
+    options = {"start": 0, "length": 2, "substitutions": 1}
+    assert by_enumeration(mechanism, **options) == math.inf
+    assert word_loss(mechanism, **options) == math.inf
+    assert word_loss(mechanism, **options | {"substitutions": 0}) == 0.0
+    # Whoever cannot move has one word only: nothing to tell apart.
+    assert word_loss(mechanism, **options, words=np.eye(3, dtype=bool)) == 0.0
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": -1.0, "k": 1}, "'epsilon' parameter of true_probability"),
-        ({"epsilon": 1.0, "k": 0}, "'k' parameter of true_probability"),
-        ({"epsilon": 1.0, "k": 1.5}, "'k' parameter of true_probability"),
+        ({"epsilon": -1.0}, "'epsilon' parameter of online_mechanism"),
+        ({"epsilon": 701.0}, "'epsilon' .* at most 700 k: no float"),
+        ({"k": 0}, "'k' parameter of online_mechanism"),
+        ({"k": 1.5}, "'k' parameter of online_mechanism"),
+        ({"k": 10**400}, "'k' parameter of online_mechanism"),
+        ({"transitions": LINE[:, :, :2]}, r"array of shape \(n, m, n\)"),
+        ({"transitions": np.zeros((2, 2, 2))}, "sum to 1 for every state and action"),
+        ({"transitions": [[[2.0, -1.0]]] * 2}, "sum to 1 for every state and action"),
     ],
 )
 def test_what_readers_type_is_checked(options, words):
+    right = {"transitions": LINE, "epsilon": 1.0, "k": 1}
     with pytest.raises((TypeError, ValueError), match=words):
-        online_mechanism(LINE, **options)
-
-
-@pytest.mark.parametrize("tau", [0.0, 1.0], ids=["never true", "always true"])
-def test_what_only_one_word_can_give_is_an_infinite_loss(tau):
-    """It once counted as no loss: telling the truth would have been perfect."""
-    frank = OnlineMechanism(feasible=np.ones((3, 3), bool), tau=np.full(3, tau))
-    options = {"start": 0, "length": 2}
-    assert word_loss(frank, substitutions=1, **options) == math.inf
-    assert word_loss(frank, substitutions=0, **options) == 0.0
-
-
-@pytest.mark.parametrize("epsilon", [30.0, 50.0, 700.0])
-def test_weak_privacy_is_privacy(epsilon):
-    """Subtracting tau from 1 once lost what the false words have."""
-    mechanism = online_mechanism(LINE, epsilon=epsilon, k=1)
-    loss = word_loss(mechanism, start=1, length=3, substitutions=1)
-    assert loss == pytest.approx(epsilon, rel=1e-12)
-    assert mechanism.law[1, 1, 0] == pytest.approx(math.exp(-epsilon), rel=1e-9)
+        online_mechanism(**right | options)
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("options", "words"),
     [
-        (lambda: online_mechanism(LINE, epsilon=701.0, k=1), "at most 700 k"),
-        (lambda: feasible_states(np.zeros((2, 2, 2))), "a successor of every state"),
-        (lambda: feasible_states(np.ones((2, 2, 3))), "of shape"),
-        (
-            lambda: OnlineMechanism(feasible=np.ones((2, 2), bool), tau=np.full(2, 2)),
-            "between 0 and 1",
-        ),
+        ({"feasible": np.ones((3, 2))}, "'feasible' .* a square array"),
+        ({"feasible": np.eye(3) - np.eye(3)[0]}, "a state that can follow in every"),
+        ({"tau": [0.5, 0.5, 1.5]}, "'tau' .* probabilities between 0 and 1"),
+        ({"tau": [0.5, 0.5]}, "'tau' .* an array of shape"),
+        ({"other": [0.5, 0.5, 0.5]}, "'other' .* shares that sum to 1 with tau"),
     ],
 )
-def test_what_gives_no_distribution_is_refused(make, words):
+def test_a_mechanism_that_is_none_is_refused(options, words):
+    right = {"feasible": np.ones((3, 3)), "tau": [0.5, 0.5, 0.5]}
     with pytest.raises(ValueError, match=words):
-        make()
+        OnlineMechanism(**right | options)
+
+
+def test_words_and_starts_are_states():
+    mechanism = online_mechanism(LINE, epsilon=1.0, k=1)
+    for word, start in (([-1], 1), ([1, 3], 1), ([], 1), ([1], -1), ([1], 3)):
+        with pytest.raises(ValueError, match="parameter of word_distribution"):
+            word_distribution(mechanism, word, start=start)
+    right = {"start": 1, "length": 2, "substitutions": 1}
+    for wrong in ({"start": -1}, {"start": 3}, {"length": 0}, {"substitutions": -1}):
+        with pytest.raises(ValueError, match="parameter of word_loss"):
+            word_loss(mechanism, **right | wrong)
+    with pytest.raises(ValueError, match=r"'out_degree' .* 1 or greater"):
+        true_probability([0, 2], epsilon=0.0, k=1)
