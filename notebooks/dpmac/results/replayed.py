@@ -36,6 +36,7 @@ def tasks():
         for world in PARAMETERS["worlds"]
         for talk, budgets in TALKS.items()
         for epsilon in budgets
+        if world == "CCN" or epsilon == "none"
     ]
 
 
