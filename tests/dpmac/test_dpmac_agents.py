@@ -46,9 +46,7 @@ def _said(team: Team, weights: Weights, keys: jax.Array) -> jax.Array:
 
 
 @partial(jax.jit, static_argnums=0)
-def _heard(
-    team: Team, weights: Weights, sent: jax.Array, keys: jax.Array
-) -> jax.Array:
+def _heard(team: Team, weights: Weights, sent: jax.Array, keys: jax.Array) -> jax.Array:
     seen, _ = _situation(team)
     return jax.vmap(lambda key: hear(team, weights, seen, sent, key))(keys)
 
@@ -64,9 +62,9 @@ def _flow(team: Team, weights: Weights, keys: jax.Array, when: jax.Array) -> Wei
 
     def cost(weights: Weights, key: jax.Array) -> jax.Array:
         states = episode(team, weights, key).states
-        goal = jnp.take_along_axis(
-            states.landmarks, states.goals[:, :1, None], axis=1
-        )[:, 0]
+        goal = jnp.take_along_axis(states.landmarks, states.goals[:, :1, None], axis=1)[
+            :, 0
+        ]
         return when @ jnp.sum((states.position[:, 0] - goal) ** 2, axis=1)
 
     grads = jax.vmap(jax.grad(cost), (None, 0))(weights, keys)
@@ -139,9 +137,18 @@ def test_senders_scale_their_messages_and_add_noise_of_their_own(talk: str) -> N
     weights = _weights(PRIVATE(THREE, talk))
     clean = _said(SILENT(THREE, talk), weights, _keys(DRAWS))
     np.testing.assert_allclose(np.linalg.norm(clean, axis=-1), C, rtol=1e-5)
+    if talk == "plain":  # also the quiet ones
+        quiet = weights | {"sender": _last(weights["sender"], 0.01)}
+        np.testing.assert_allclose(
+            _said(SILENT(THREE, talk), quiet, _keys(DRAWS)), clean, rtol=1e-4
+        )
     noise = _said(PRIVATE(THREE, talk), weights, _keys(DRAWS)) - clean
     assert noise.shape == (DRAWS, 3, MESSAGE)
     _assert_white(noise, SIGMA)
+    # It is not DPMAC's own draw a second time.
+    both = [np.asarray(x, float).reshape(DRAWS, -1) for x in (clean, noise)]
+    shared = both[0].T @ both[1] / DRAWS
+    assert np.abs(shared).max() < 6.0 * C * SIGMA / math.sqrt(DRAWS)
     # What they hear is not made noisy a second time.
     sent = clean[0]
     ears = [
@@ -185,11 +192,11 @@ def test_without_privacy_messages_have_any_norm(talk: str) -> None:
     weights = _weights(team)
     if talk == "i2c":
         weights = _asking(weights, [[1.0, 1.0]] * 3)
-    sent = _said(team, weights, _keys(1))[0]
+    sent = _said(team, weights, _keys(2))[0]
     if talk in ("dpmac", "plain"):
         norms = np.linalg.norm(sent, axis=-1)
     else:
-        norms = np.linalg.norm(_heard(team, weights, sent, _keys(1))[0], axis=-1)
+        norms = np.linalg.norm(_heard(team, weights, sent, _keys(2))[0], axis=-1)
     assert np.ptp(norms) > 0.1
     assert np.abs(norms - C).min() > 1e-3
 
@@ -213,9 +220,9 @@ def test_opposite_messages_are_the_sensitivity_apart_and_give_away_its_epsilon()
     team, exact = PRIVATE(THREE, "plain"), SILENT(THREE, "plain")
     weights = _weights(team)
     opposite = weights | {"sender": _last(weights["sender"], -1.0)}
-    some = [_said(exact, _weights(team, s), _keys(1))[0] for s in range(20)]
-    m = _said(exact, weights, _keys(1))[0]
-    apart = np.linalg.norm(m - _said(exact, opposite, _keys(1))[0], axis=-1)
+    some = [_said(exact, _weights(team, s), _keys(2))[0] for s in range(20)]
+    m = _said(exact, weights, _keys(2))[0]
+    apart = np.linalg.norm(m - _said(exact, opposite, _keys(2))[0], axis=-1)
     np.testing.assert_allclose(apart, 2.0 * C, rtol=1e-5)
     assert max(np.linalg.norm(m - x, axis=-1).max() for x in some) <= 2.0 * C + 1e-6
     epsilon = gaussian_epsilon(sensitivity=2.0 * C, sigma=SIGMA, delta=paper.DELTA)
@@ -235,10 +242,10 @@ def test_opposite_messages_are_the_sensitivity_apart_and_give_away_its_epsilon()
 def test_a_receiver_hears_opposite_messages_the_sensitivity_apart() -> None:
     team = SILENT(THREE, "tarmac")
     weights = _weights(team)
-    sent = _said(team, weights, _keys(1))[0]
+    sent = _said(team, weights, _keys(2))[0]
     turned = np.where(np.arange(SIGNATURE + MESSAGE) < SIGNATURE, sent, -sent)
     one, other = (
-        np.asarray(_heard(team, weights, x, _keys(1)))[0] for x in (sent, turned)
+        np.asarray(_heard(team, weights, x, _keys(2)))[0] for x in (sent, turned)
     )
     np.testing.assert_allclose(np.linalg.norm(one - other, axis=-1), 2 * C, rtol=1e-5)
 
@@ -246,7 +253,7 @@ def test_a_receiver_hears_opposite_messages_the_sensitivity_apart() -> None:
 def test_noise_of_senders_is_fresh_in_every_step_of_an_episode() -> None:
     """What is left of messages, less those of norm C on what was seen and done."""
     team = PRIVATE(TWO, "plain")
-    weights = _weights(team)
+    weights = _weights(team) | {"actor": _listener(team)}
     played = _played(team, weights, _keys(DRAWS))
 
     @jax.jit
@@ -325,11 +332,11 @@ def test_agents_hear_the_others_and_not_themselves(talk: str) -> None:
     weights = _weights(team)
     if talk == "i2c":
         weights = _asking(weights, [[1.0, 1.0]] * 3)
-    sent = np.asarray(_said(team, weights, _keys(1)))[0]
-    before = _heard(team, weights, sent, _keys(1))[0]
+    sent = np.asarray(_said(team, weights, _keys(2)))[0]
+    before = _heard(team, weights, sent, _keys(2))[0]
     for j in range(3):
         turned = sent + np.eye(3, dtype=np.float32)[j, :, None]
-        after = np.asarray(_heard(team, weights, turned, _keys(1)))[0]
+        after = np.asarray(_heard(team, weights, turned, _keys(2)))[0]
         changes = np.abs(after - before).max(axis=1)
         assert changes[j] == 0.0
         assert np.delete(changes, j).min() > 1e-3
@@ -337,19 +344,16 @@ def test_agents_hear_the_others_and_not_themselves(talk: str) -> None:
 
 def test_names_of_the_senders_do_not_matter() -> None:
     """To TarMAC; DPMAC's reader has a place for everyone, which must move too."""
-    sent = {
-        talk: np.array(_said(FREE(THREE, talk), _weights(FREE(THREE, talk)), _keys(1))[0])
-        for talk in ("tarmac", "plain")
-    }
     renamed = [0, 2, 1]
     for talk in ("tarmac", "plain"):
         team = FREE(THREE, talk)
         weights = _weights(team)
-        before = _heard(team, weights, sent[talk], _keys(1))[0, 0]
+        sent = np.asarray(_said(team, weights, _keys(2)))[0]
+        before = _heard(team, weights, sent, _keys(2))[0, 0]
         if talk == "plain":
             ((w, b),) = weights["reader"]
             weights["reader"] = [(np.roll(w, w.shape[1] // 2, axis=1), b)]
-        after = _heard(team, weights, sent[talk][renamed], _keys(1))[0, 0]
+        after = _heard(team, weights, sent[renamed], _keys(2))[0, 0]
         np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-5)
         assert np.abs(before).max() > 0.1
 
@@ -363,7 +367,7 @@ def test_tarmac_weighs_values_by_how_signatures_answer_the_query() -> None:
     weights["query"] = _layer(3, np.zeros((team.world.observation, SIGNATURE)), query)
     sent = np.zeros((3, SIGNATURE + MESSAGE))
     sent[1, 0], sent[1, SIGNATURE], sent[2, SIGNATURE] = 1.0, 8.0, 4.0
-    heard = _heard(team, weights, _single(sent), _keys(1))[0]
+    heard = _heard(team, weights, _single(sent), _keys(2))[0]
     assert float(heard[0, 0]) == pytest.approx(7.0, rel=1e-5)
     # Agent 1 hears 0 and 2, whose signatures answer alike; agent 2 hears 0 and 1.
     assert heard[1:, 0].tolist() == pytest.approx([2.0, 6.0], rel=1e-5)
@@ -384,7 +388,7 @@ def test_dpmac_attends_to_messages_and_reads_from_them() -> None:
     }
     sent = np.zeros((3, MESSAGE))
     sent[1, 0], sent[1, 1], sent[2, 1] = math.log(3.0), 8.0, 4.0
-    heard = _heard(team, weights, _single(sent), _keys(1))[0]
+    heard = _heard(team, weights, _single(sent), _keys(2))[0]
     assert heard[:, 1].tolist() == pytest.approx([7.0, 2.0, 6.0], rel=1e-5)
 
 
@@ -392,8 +396,8 @@ def test_i2c_hears_only_whom_it_asks() -> None:
     team = FREE(THREE, "i2c")
     # Agent 0 asks 1 alone, agent 1 asks 0 and 2, agent 2 asks nobody.
     weights = _asking(_weights(team), [[1.0, -1.0], [1.0, 1.0], [-1.0, -1.0]])
-    sent = _said(team, weights, _keys(1))[0]
-    heard = _heard(team, weights, sent, _keys(1))[0]
+    sent = _said(team, weights, _keys(2))[0]
+    heard = _heard(team, weights, sent, _keys(2))[0]
     sent = np.asarray(sent)
     expected = [sent[1], (sent[0] + sent[2]) / 2.0, np.zeros(MESSAGE)]
     np.testing.assert_allclose(heard, expected, rtol=1e-5)
@@ -442,8 +446,9 @@ def test_actions_are_drawn_from_the_softmax_of_the_logits_and_so_is_the_gradient
 
 def test_an_episode_moves_and_pays_as_its_world_does() -> None:
     team = PRIVATE(TWO, "tarmac")
-    played = jax.tree.map(np.asarray, _played(team, _weights(team), _keys(DRAWS)))
-    played = jax.tree.map(lambda x: x[:20], played)
+    weights = _weights(team) | {"actor": _listener(team)}
+    played = _played(team, weights, _keys(DRAWS))
+    played = jax.tree.map(lambda x: np.asarray(x)[:20], played)
     moved = jax.jit(jax.vmap(lambda s, a: step(TWO, s, a @ jnp.array(MOVES))))
     for t in range(TWO.steps):
         state = jax.tree.map(lambda x, t=t: x[:, t], played.states)
@@ -468,7 +473,10 @@ def test_what_one_agent_costs_flows_back_to_the_other_through_messages_only() ->
     assert np.asarray(silent["actor"][0][0])[:, 0].max() > 0.0
     for t, when in enumerate(steps):
         found = _flow(FREE(TWO, "plain"), weights, _keys(8), when)
-        total = {name: [float(np.asarray(w)[:, 1].sum()) for w, _ in found[name]] for name in found}
+        total = {
+            name: [float(np.asarray(w)[:, 1].sum()) for w, _ in found[name]]
+            for name in found
+        }
         assert (min(total["sender"]) > 0.0) == (t >= 2)
         assert (max(total["sender"]) > 0.0) == (t >= 2)
         assert (min(total["actor"]) > 0.0) == (t >= 2)  # the sender tells what it did
