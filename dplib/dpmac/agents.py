@@ -68,7 +68,7 @@ class Episode(NamedTuple):
 
     states: State  # with a leading axis T, before each move
     rewards: jax.Array  # (T,) after each move
-    messages: jax.Array  # (T, n, MESSAGE) as sent after each move
+    messages: jax.Array  # (T, n, message) as sent after each move
     actions: jax.Array  # (T, n, ACTIONS)
 
 

@@ -11,6 +11,9 @@ all actors, senders and receivers take a step along the gradient of :math:`Q(o, 
 which :math:`a` is what they would do now, on messages made anew from what was seen and
 done a move earlier.
 
+In the first move of an episode, messages are made of zeros. Before training, `FIRST`
+episodes are played by untrained agents, which the curve does not count.
+
 The reward is shared, so one critic serves all agents (the authors train one each).
 Networks have no memory (the authors' have a recurrent layer of 128 units).
 
