@@ -47,7 +47,7 @@ from dplib.book.whole_files import table_text, versions, write_atomically
 
 __all__ = ["produce", "recertify", "sample", "sample_day"]
 
-_VERSIONED = ("numpy", "scipy", "numba")
+_VERSIONED = ("numpy", "scipy", "numba", "jax")
 
 
 # -- tasks -----------------------------------------------------------------
