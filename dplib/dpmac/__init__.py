@@ -12,7 +12,7 @@ other something about it through Gaussian noise.
 - `worlds`: the particle worlds of Section 7, `CN`, `CCN` and `PP`, as pure functions;
   `parallel`: `ParticleEnv`, the same behind PettingZoo's interface.
 - `agents`: a `Team` in a world (Figure 1), and how it talks: DPMAC, TarMAC, I2C, or not
-  at all; `episode` plays it.
+  at all; `episode` plays it. `keys`: jax's random keys from the book's streams.
 - `training`: `train` through the simulator, a `Curve`. `replay`: `train` by a replayed
   actor-critic, as the paper does (Section 5.2).
 

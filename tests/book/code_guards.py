@@ -19,7 +19,7 @@ from scipy import cluster, optimize, sparse, stats
 #: What a notebook may import. Neither clock nor network, no other program, no system.
 IMPORTS = {
     *("collections", "csv", "dataclasses", "fractions", "functools", "itertools"),
-    *("math", "pathlib", "tempfile", "numpy", "scipy", "matplotlib", "seaborn"),
+    *("math", "pathlib", "tempfile", "numpy", "scipy", "matplotlib", "seaborn", "jax"),
     *("cvxpy", "dplib"),
 }
 # Makers of generators, and services that write verdicts.
