@@ -1,4 +1,4 @@
-"""The stored learning curves begin as the code does: a task of the day is trained again.
+"""Stored learning curves begin as the code does: a task of the day is trained again.
 
 One of each result, others every day; it takes 20 to 60 CPU seconds, most of them to
 compile. ``DPLIB_SAMPLE=20261231`` repeats the draw of a day.
