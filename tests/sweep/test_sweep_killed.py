@@ -6,7 +6,6 @@ the last byte, leaves no half-written file, and does not run a finished point ag
 
 import os
 import random
-import resource
 import signal
 import subprocess
 import time
@@ -79,7 +78,7 @@ def test_a_second_driver_is_refused_and_ctrl_c_ends_the_first_quietly(place, ser
         "--workers",
         "2",
         # Not inherited: a shell has its background processes ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        before="signal.signal(signal.SIGINT, signal.SIG_DFL)",
     )
     until((place.folder / "interrupted" / "request.json").is_file)
     status, _, errors = place.run("interrupted", *GRID)
@@ -155,14 +154,11 @@ def test_damaged_results_are_made_again(place, serial):
     assert all(path.read_bytes() == content for path, content in kept.items())
 
 
-def small_files():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
-
-
 def test_a_full_disk_stops_the_sweep_in_one_sentence(place, serial):
     """Executed notebooks do not fit: results come after them, so none counts."""
     options = (*GRID, "--workers", "1")
-    status, _, errors = place.run("full", *options, preexec_fn=small_files)
+    small = "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))"
+    status, _, errors = place.run("full", *options, before=small)
     assert status == 1
     assert "File too large" in errors
     assert errors.count("\n") == 1

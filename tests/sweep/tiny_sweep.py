@@ -57,11 +57,17 @@ class Place:
     def close(self):
         self.temporary.cleanup()
 
-    def start(self, out, *options, **how):
-        """Start a sweep in a session of its own."""
+    def start(self, out, *options, before="pass"):
+        """Start a sweep in a session of its own; `before` is run first in its process.
+
+        Not by `preexec_fn`: that forks, and JAX forbids it once a test has used it.
+        """
         # Kernels' clients leave event loops and sockets to the collector.
         strict = ["-W", "error", "-W", "ignore::ResourceWarning"]
-        command = [sys.executable, *strict, "-m", "dplib.sweep"]
+        first = f"import os, resource, signal, sys; {before}; "
+        first += "os.execv(sys.argv[1], sys.argv[1:])"
+        command = [sys.executable, "-c", first]
+        command += [sys.executable, *strict, "-m", "dplib.sweep"]
         command += [str(self.notebook), "--out", str(self.folder / out), *options]
         return subprocess.Popen(
             command,
@@ -71,12 +77,11 @@ class Place:
             env=self.environment,
             start_new_session=True,
             cwd=ROOT,
-            **how,
         )
 
-    def run(self, out, *options, **how):
+    def run(self, out, *options, before="pass"):
         """Run a sweep; return exit status and what it printed."""
-        process = self.start(out, *options, **how)
+        process = self.start(out, *options, before=before)
         printed, errors = process.communicate(timeout=120)
         return process.returncode, printed, errors
 
