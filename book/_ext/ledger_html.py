@@ -105,6 +105,15 @@ def findings(book: Snapshot, chosen: Iterable[str], link: Link, title: Title) ->
     return f'<ol class="claim-top">{"".join(items)}</ol>'
 
 
+def chapter_findings(book: Snapshot, chapter: str, top: str, scoreboard: str) -> str:
+    """Return the bar of a chapter, its top findings, and where the rest stands."""
+    count = number(len(book.claims(chapter)), "entry", "entries")
+    return (
+        f"{verdict_bar(book.counts(chapter, ours=False))}{top}"
+        f'<p><a href="{scoreboard}#chapter-{chapter}">All {count} of this chapter</a></p>'
+    )
+
+
 def summary(book: Snapshot) -> str:
     """Return the summary table: one row a chapter, and one for the whole book."""
     rows = []

@@ -1,7 +1,8 @@
 """Sphinx directives that fill the pages about claims when the book is built.
 
 ``{findings}``
-    What came out for the claims whose ids stand in it, one a line.
+    What came out for the claims whose ids stand in it, one a line. With a chapter,
+    as on its landing page, also its verdicts and a link to all its claims.
 ``{scoreboard}``
     The summary, and the claims of every chapter, headlines on top.
 ``{claim-total}``
@@ -38,6 +39,8 @@ from sphinx.util.docutils import SphinxDirective
 from status_html import status_table
 
 LOGGER = logging.getLogger(__name__)
+SCOREBOARD = "book/claims"
+OF_A_CHAPTER = ("findings", "chapter-claims")
 DIRECTIVES = (
     *("findings", "scoreboard", "claim-total", "promises", "errata"),
     *("chapter-claims", "claim-legend", "status-table"),
@@ -67,11 +70,12 @@ class FromLedger(SphinxDirective):
         elif self.name == "errata":
             doubtful = {c.chapter for c in book.claims() if c.verdict in DOUBTFUL}
             chapters = [name for name in book.ledgers if name in doubtful]
-        elif self.name == "chapter-claims" and argument not in book.ledgers:
-            known = ", ".join(book.ledgers)
-            raise self.error(
-                f"chapter-claims: the chapter must be one of {known}. Got {argument!r}."
-            )
+        elif self.name in OF_A_CHAPTER and argument not in book.ledgers:
+            if argument or self.name == "chapter-claims":
+                known = ", ".join(book.ledgers)
+                raise self.error(
+                    f"{self.name}: the chapter must be one of {known}. Got {argument!r}."
+                )
         chosen = [line.strip() for line in self.content]
         for one in chosen:
             if self.name != "findings" or one not in book.outputs:
@@ -108,8 +112,12 @@ def html(app: Sphinx, page: str, kind: str, chapter: str, chosen: list[str]) -> 
         return app.env.titles[f"notebooks/{notebook}"].astext()
 
     match kind, bool(chapter):
-        case "findings", _:
+        case "findings", False:
             return ledger_html.findings(book, chosen, link, title)
+        case "findings", True:
+            top = ledger_html.findings(book, chosen, link, title)
+            scoreboard = app.builder.get_relative_uri(page, SCOREBOARD)
+            return ledger_html.chapter_findings(book, chapter, top, scoreboard)
         case "promises", _:
             return promises(book)
         case "claim-total", _:
