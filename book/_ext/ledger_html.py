@@ -110,12 +110,14 @@ def chapter_findings(book: Snapshot, chapter: str, top: str, scoreboard: str) ->
     count = number(len(book.claims(chapter)), "entry", "entries")
     return (
         f"{verdict_bar(book.counts(chapter, ours=False))}{top}"
-        f'<p><a href="{scoreboard}#chapter-{chapter}">All {count} of this chapter</a></p>'
+        f'<p><a href="{scoreboard}#chapter-{chapter}">All {count} of this chapter'
+        "</a></p>"
     )
 
 
 def summary(book: Snapshot) -> str:
     """Return the summary table: one row a chapter, and one for the whole book."""
+    unfinished = "open" in book.counts(ours=False)
     rows = []
     for chapter in [*book.ledgers, None]:
         papers, own = (book.counts(chapter, ours=ours) for ours in (False, True))
@@ -129,13 +131,15 @@ def summary(book: Snapshot) -> str:
                 f'<a href="#chapter-{chapter}"><b>{TITLES[chapter]}</b></a>'
                 f"<br><small>{escape(paper.authors)}: {escape(paper.title)}</small>"
             )
+        state = f'<td data-label="worked on" class="count">{done} of {total}</td>'
         rows.append(
             f'<tr><th scope="row" data-label="chapter">{name}</th>'
             f'<td data-label="the paper\'s claims">{verdict_bar(papers)}</td>'
-            f'<td data-label="worked on" class="count">{done} of {total}</td>'
+            f"{state if unfinished else ''}"
             f'<td data-label="our own" class="count">{own.get("shown", 0)}</td></tr>'
         )
-    heads = ("chapter", "the paper's claims", "worked on", "our own results")
+    states = ("worked on",) if unfinished else ()
+    heads = ("chapter", "the paper's claims", *states, "our own results")
     return f'<div class="claim-scroll">{table("claim-summary", heads, rows)}</div>'
 
 

@@ -40,7 +40,6 @@ from status_html import status_table
 
 LOGGER = logging.getLogger(__name__)
 SCOREBOARD = "book/claims"
-OF_A_CHAPTER = ("findings", "chapter-claims")
 DIRECTIVES = (
     *("findings", "scoreboard", "claim-total", "promises", "errata"),
     *("chapter-claims", "claim-legend", "status-table"),
@@ -70,12 +69,12 @@ class FromLedger(SphinxDirective):
         elif self.name == "errata":
             doubtful = {c.chapter for c in book.claims() if c.verdict in DOUBTFUL}
             chapters = [name for name in book.ledgers if name in doubtful]
-        elif self.name in OF_A_CHAPTER and argument not in book.ledgers:
-            if argument or self.name == "chapter-claims":
-                known = ", ".join(book.ledgers)
-                raise self.error(
-                    f"{self.name}: the chapter must be one of {known}. Got {argument!r}."
-                )
+        of_a_chapter = self.name == "chapter-claims" or bool(argument)
+        if of_a_chapter and argument not in book.ledgers:
+            known = ", ".join(book.ledgers)
+            raise self.error(
+                f"{self.name}: the chapter must be one of {known}. Got {argument!r}."
+            )
         chosen = [line.strip() for line in self.content]
         for one in chosen:
             if self.name != "findings" or one not in book.outputs:

@@ -84,7 +84,7 @@ def promises(book: Snapshot) -> str:
         values = [true(book.outputs[name].payload) for name, true in row.marks.items()]
         for value in values:
             colour = "refuted" if value > 1 + 1e-6 else "reproduced"
-            style = 'text-anchor="middle" font-weight="bold"'
+            style = 'text-anchor="middle" font-weight="bold" class="value"'
             x, shown = _x(value), f"{value:.2g}"
             parts.append(
                 f'<circle cx="{x}" cy="{y}" r="8" fill="var(--verdict-{colour})"/>'

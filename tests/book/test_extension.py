@@ -263,6 +263,10 @@ def test_texts_are_escaped_and_all_is_counted(book: Book) -> None:
     summary = ledger_html.summary(snapshot)
     assert "On &lt;Trees&gt;" in summary
     assert summary.count("7 of 8") == 2  # the chapter, and the whole book
+    book.entries.pop(OPEN)  # once nothing is open, a column has nothing to say
+    book.write_ledger()
+    assert "worked on" in summary
+    assert "worked on" not in ledger_html.summary(book.read())
     whole = ledger_html.total(snapshot)
     assert "make 8 claims that are counted; 1 result of our own" in whole
     assert 'aria-label="1 reproduced, 1 corrected, 1 refuted, ' in summary
