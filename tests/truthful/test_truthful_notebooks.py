@@ -75,18 +75,18 @@ def _no_windows():
         ("05_incentives", {"agent": 9}),
         ("05_incentives", {"steps": 1}),
         ("05_incentives", {"runs": 1}),
-        ("06_your_team", {"epsilon": 0}),
-        ("06_your_team", {"B": "1"}),
-        ("07_batch", {"epsilon": 0, "noise": "table"}),
-        ("07_batch", {"epsilon": "1", "noise": "none"}),
-        ("07_batch", {"B": 0}),
-        ("07_batch", {"steps": 0}),
-        ("07_batch", {"steps": 2 * 10**21}),
-        ("07_batch", {"agent": 0}),
-        ("07_batch", {"agent": 4, "problem_file": "my_team.yml"}),
-        ("07_batch", {"noise": "table", "problem_file": "my_team.yml", "agent": 1}),
-        ("07_batch", {"noise": "loud"}),
-        ("07_batch", {"lie": "white"}),
+        ("07_your_team", {"epsilon": 0}),
+        ("07_your_team", {"B": "1"}),
+        ("08_batch", {"epsilon": 0, "noise": "table"}),
+        ("08_batch", {"epsilon": "1", "noise": "none"}),
+        ("08_batch", {"B": 0}),
+        ("08_batch", {"steps": 0}),
+        ("08_batch", {"steps": 2 * 10**21}),
+        ("08_batch", {"agent": 0}),
+        ("08_batch", {"agent": 4, "problem_file": "my_team.yml"}),
+        ("08_batch", {"noise": "table", "problem_file": "my_team.yml", "agent": 1}),
+        ("08_batch", {"noise": "loud"}),
+        ("08_batch", {"lie": "white"}),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_one_sentence(name: str, bad: dict[str, Any]) -> None:
@@ -109,15 +109,15 @@ def test_a_bad_value_is_one_sentence(name: str, bad: dict[str, Any]) -> None:
     ],
 )
 def test_every_lie_and_every_noise_in_the_batch_notebook(lie: str, noise: str) -> None:
-    execute("07_batch", {"lie": lie, "noise": noise, "steps": 1})
+    execute("08_batch", {"lie": lie, "noise": noise, "steps": 1})
 
 
 @pytest.mark.parametrize("text", [ONE_TEAM, STAR])
-@pytest.mark.parametrize("name", ["06_your_team", "07_batch"])
+@pytest.mark.parametrize("name", ["07_your_team", "08_batch"])
 def test_teams_of_a_reader(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / "team.yml"
     path.write_text(text)
-    more = {"steps": 20, "agent": 1, "lie": "best"} if name == "07_batch" else {}
+    more = {"steps": 20, "agent": 1, "lie": "best"} if name == "08_batch" else {}
     execute(name, {"problem_file": str(path), **more})
 
 
