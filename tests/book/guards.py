@@ -287,7 +287,6 @@ def verdicts(source: Path) -> list[str]:
 
 #: Pages that do not have the form of CONTRIBUTING yet, and are excused from `story`.
 TO_REBUILD = {
-    *(f"truthful/{name}" for name in ("01_problem", "04_convergence")),
     *(f"truthful/{name}" for name in ("05_incentives", "06_your_team", "07_batch")),
     *(f"rewards/{name}" for name in ("01_mechanisms", "02_accuracy", "03_design")),
     *(f"rewards/{name}" for name in ("04_iterations", "07_waypoints")),
