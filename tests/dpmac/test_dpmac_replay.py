@@ -259,11 +259,13 @@ def test_influence_is_the_divergence_of_what_q_favours_by_hand() -> None:
     given = np.full(5, 0.2)  # agent 1 does 3, and then Q has no wish
     expected = np.sum(given * np.log(given / plain))
     assert float(find(critic, move, 0, 1)) == pytest.approx(expected, abs=1e-6)
-    # Q wants both to do the same, strongly: knowing the other's action is worth ln 5.
+    # Q wants both to do the same: knowing the other's action is worth ln 5, also where
+    # the exponential of Q is not a float.
     w = np.zeros((2 * (SEEN + ACTIONS), ACTIONS))
     w[-2 * ACTIONS :] = np.concatenate([np.eye(ACTIONS)] * 2)
-    both = [(_single(w), _single([-1.0] * 5)), (_single([[60.0]] * 5), _single([0.0]))]
-    for i, j in ((0, 1), (1, 0)):
+    for strength, i, j in ((60.0, 0, 1), (60.0, 1, 0), (1000.0, 0, 1)):
+        last = _single([[strength]] * 5), _single([0.0])
+        both = [(_single(w), _single([-1.0] * 5)), last]
         assert float(find(both, move, i, j)) == pytest.approx(math.log(5.0), rel=1e-5)
 
 
