@@ -32,6 +32,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from dplib import check
 from dplib.dpmac.worlds import MOVES, State, World, step
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 ACTIONS, MESSAGE, SIGNATURE = len(MOVES), 8, 16
+TALKS = ("none", "plain", "dpmac", "tarmac", "i2c")
 
 Network = list[tuple[jax.Array, jax.Array]]
 Weights = dict[str, Network]
@@ -58,10 +60,19 @@ class Team:
     """Which world, how agents talk in it, and how noisily."""
 
     world: World
-    talk: str = "dpmac"  # or "none", "plain", "tarmac", "i2c"
+    talk: str = "dpmac"  # one of TALKS
     sigma: float | None = None  # deviation of the privacy noise in each coordinate
     bound: float = 0.5  # C, the norm of private messages
     hidden: int = 64
+
+    def __post_init__(self) -> None:
+        check.member("talk", self.talk, "Team", TALKS)
+        least = 1 if self.talk == "none" else 2
+        check.integer("world.agents", self.world.agents, "Team", low=least)
+        if self.sigma is not None:
+            check.nonnegative("sigma", self.sigma, "Team")
+        check.positive("bound", self.bound, "Team")
+        check.integer("hidden", self.hidden, "Team", low=1)
 
 
 class Episode(NamedTuple):
