@@ -69,7 +69,7 @@ class Team:
         check.member("talk", self.talk, "Team", TALKS)
         least = 1 if self.talk == "none" else 2
         check.integer("world.agents", self.world.agents, "Team", low=least)
-        if self.sigma is not None:
+        if not (self.sigma is None or isinstance(self.sigma, jax.core.Tracer)):
             check.nonnegative("sigma", self.sigma, "Team")
         check.positive("bound", self.bound, "Team")
         check.integer("hidden", self.hidden, "Team", low=1)
