@@ -68,9 +68,7 @@ class VerdictError(AssertionError):
 class _Given:
     """What one check was given and found: reads its numbers, adds up their chances."""
 
-    def __init__(
-        self, claim: Claim, bound: float = 0.0, most: float = CHANCE
-    ) -> None:
+    def __init__(self, claim: Claim, bound: float = 0.0, most: float = CHANCE) -> None:
         self.claim, self.bound, self.most = claim, bound, most
         self.chance = 0.0
         self.facts: dict[str, Any] = {}  # what decided, for the JSON output

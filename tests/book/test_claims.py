@@ -228,7 +228,10 @@ def test_a_statement(margin, bound, verdict) -> None:
 
 
 def test_an_experiment_of_ours_refutes_none_of_the_papers() -> None:
-    for check in (holds(interval(-0.3, 0.2)), readings(*[interval(-0.3, 0.2, 0.0)] * 2)):
+    for check in (
+        holds(interval(-0.3, 0.2)),
+        readings(*[interval(-0.3, 0.2, 0.0)] * 2),
+    ):
         for said in ("reproduced", "refuted"):
             assert verdict_of(make(said, evidence="sampling"), check) == "refuted"
         tried = make("not reproduced", evidence="sampling")
