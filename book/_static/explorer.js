@@ -28,7 +28,7 @@
     return { box, move };
   }
 
-  for (const explorer of document.querySelectorAll(".explorer")) {
+  function build(explorer) {
     const table = explorer.querySelector("table");
     const [over, ...labels] = [...table.tHead.rows[0].cells].map((c) => c.textContent);
     const rows = [...table.tBodies[0].rows].map((row) => [...row.cells]);
@@ -78,4 +78,8 @@
     fold.append(make("div", { class: "explorer-scroll", tabindex: 0 }, table));
     show();
   }
+
+  addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll(".explorer").forEach(build);
+  });
 })();
