@@ -41,7 +41,7 @@ class Column:
 
     label: str
     values: ArrayLike
-    text: Callable[[float], str] = shown
+    text: Callable[[float], str]
     top: float | None = None
 
 
@@ -52,7 +52,7 @@ def markup(
 
     Examples
     --------
-    >>> half = Column("half of it", [0.5, 1.0])
+    >>> half = Column("half of it", [0.5, 1.0], str)
     >>> text = markup("halves", over="x", at=["1", "2"], start="2", columns=[half])
     >>> "<th scope='row'>1</th><td data-value='0.5'>0.5</td>" in text
     True

@@ -25,7 +25,7 @@ def test_rows_are_positions_and_cells_are_values_with_their_texts():
 
 
 def test_the_top_of_a_curve_is_its_largest_value_unless_given():
-    other = explorer.Column("other", [1, 2, 3], top=10)
+    other = explorer.Column("other", [1, 2, 3], str, top=10)
     assert "data-tops='0.9 10'" in table(columns=[COST, other])
 
 
@@ -34,8 +34,8 @@ def test_the_top_of_a_curve_is_its_largest_value_unless_given():
     [
         ({"start": "2"}, "'start' parameter of explorer.show must be one of"),
         ({"at": ["1", "2"]}, r"an array of shape \(2,\)"),
-        ({"columns": [explorer.Column("x", [1, 2, float("nan")])]}, "finite"),
-        ({"columns": [explorer.Column("x", [0, 0, 0])]}, "'top' parameter"),
+        ({"columns": [explorer.Column("x", [1, 2, float("nan")], str)]}, "finite"),
+        ({"columns": [explorer.Column("x", [0, 0, 0], str)]}, "'top' parameter"),
     ],
 )
 def test_bad_arguments_are_met_with_a_sentence(changes, words):
