@@ -1,13 +1,15 @@
 """The errata page as HTML: every claim that could not be confirmed as printed.
 
-Plain functions from a `Snapshot` to markup, as in ``ledger_html``.
+One line for each, which opens to the whole story; those without consequence (slips)
+in a fold of their own. Plain functions from a `Snapshot` to markup, as in
+``ledger_html``.
 """
 
 from __future__ import annotations
 
 from html import escape
 
-from ledger_book import DOUBTFUL, Snapshot
+from ledger_book import DOUBTFUL, Snapshot, importance
 from ledger_html import Link, at, badge, kind, number, printed
 
 from dplib.book.ledger import EVIDENCE, Claim
@@ -40,8 +42,8 @@ def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
     found = book.outputs[claim.id].finding if claim.id in book.outputs else ""
     address = escape(link(claim.notebook or "", claim.id))
     facts = {
+        "the paper says": markup(claim.says) + at(claim),
         "printed": printed(claim),
-        "computed": markup(found),
         "read charitably": markup(claim.reading),
         "counterexample": markup(claim.counterexample),
         "right is": markup(claim.ours),
@@ -64,10 +66,11 @@ def _erratum(book: Snapshot, claim: Claim, link: Link) -> str:
             "</em></p>"
         )
     return (
-        f'<div class="erratum claim claim-{kind(claim.verdict)}" '
-        f'id="erratum-{claim.id}" data-verdict="{claim.verdict}">'
-        f"<p>{badge(claim.verdict)} {where}{at(claim)}</p><p>{markup(claim.says)}</p>"
-        f"{doubt}<dl>{shown}</dl></div>"
+        f'<details class="erratum erratum-{kind(claim.verdict)}" '
+        f'id="erratum-{claim.id}" data-verdict="{claim.verdict}" '
+        f'data-level="{importance(claim)}">'
+        f"<summary>{badge(claim.verdict)} {where}: {markup(found)}</summary>"
+        f"{doubt}<dl>{shown}</dl></details>"
     )
 
 
@@ -78,9 +81,18 @@ def _list(texts: tuple[str, ...]) -> str:
 
 
 def errata_list(book: Snapshot, chapter: str, link: Link) -> str:
-    """Return the errata of one chapter, in the order of the paper."""
-    return "".join(
-        _erratum(book, claim, link)
+    """Return the errata of one chapter, in the order of the paper, slips last."""
+    found = [
+        claim
         for claim in book.claims(chapter)
         if claim.verdict in DOUBTFUL and not claim.same_as
-    )
+    ]
+    slips = [claim for claim in found if importance(claim) == "slip"]
+    parts = [_erratum(book, claim, link) for claim in found if claim not in slips]
+    if slips:
+        lines = "".join(_erratum(book, claim, link) for claim in slips)
+        parts.append(
+            f'<details class="claim-fold"><summary>{number(len(slips), "slip")} from '
+            f"which nothing follows</summary>{lines}</details>"
+        )
+    return "".join(parts)

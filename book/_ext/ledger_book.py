@@ -19,14 +19,14 @@ from dplib.book import ledger
 from dplib.book.ledger import Claim, Ledger
 from dplib.book.verdicts import MIME_TYPE, REPEATED
 
-__all__ = ["DOUBTFUL", "TITLES", "Output", "Snapshot", "read"]
+__all__ = ["DOUBTFUL", "TITLES", "Output", "Snapshot", "importance", "read"]
 
-#: What each chapter is called on the pages.
+#: What each chapter is called on the pages, in the order in which they are read.
 TITLES: Mapping[str, str] = {
     "planning": "Private planning",
     "truthful": "Truthful optimization",
-    "dpmac": "Learned messages",
     "rewards": "Private rewards",
+    "dpmac": "Learned messages",
     "macroscopic": "Leaking swarms",
 }
 
@@ -84,9 +84,20 @@ class Snapshot:
         return tuple(result)
 
 
+def importance(claim: Claim) -> str:
+    """Return what the filter of a page asks for: a headline, a slip, or more.
+
+    A slip is an erratum from which nothing follows, as its entry says.
+    """
+    if claim.level == "headline" and not claim.same_as:
+        return "headline"
+    return "slip" if claim.consequence.startswith("none") else "more"
+
+
 def read(root: Path) -> Snapshot:
     """Read the book under the folder that holds ``book`` and ``notebooks``."""
-    ledgers = ledger.load_all(root)
+    found = ledger.load_all(root)
+    ledgers = {name: found[name] for name in TITLES if name in found}
     known = {
         name: one for book in ledgers.values() for name, one in book.claims.items()
     }

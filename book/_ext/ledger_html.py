@@ -1,8 +1,9 @@
-"""The pages about claims as HTML: bars, tables and legends.
+"""The pages about claims as HTML: findings, bars, tables and legends.
 
 Plain functions from a `Snapshot` to markup, with no Sphinx in them. A verdict is
 always a sign and a word; its colour only repeats them. ``link`` is a function
-from a notebook and a claim to an address, given by the page.
+from a notebook and a claim to an address, given by the page, and ``title`` one from
+a notebook to its title. What the filter (``claims.js``) can hide has a ``data-level``.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 
-from ledger_book import TITLES, Snapshot
+from ledger_book import TITLES, Snapshot, importance
 
 from dplib.book.ledger import EVIDENCE, VERDICTS, Claim
 from dplib.book.rounding import shown
 from dplib.book.verdicts import look, markup
 
 Link = Callable[[str, str], str]
+Title = Callable[[str], str]
 
 COLUMNS = {
     "verdict": "verdict, evidence",
     "where": "where",
     "claim": "claim",
-    "printed": "printed",
     "ours": "ours",
 }
 
@@ -73,11 +74,50 @@ def verdict_bar(counts: Mapping[str, int]) -> str:
     )
 
 
-def summary(book: Snapshot, scoreboard: str = "") -> str:
-    """Return the summary table: one row a chapter, and one for the whole book.
+FILTER = '<div class="claim-filter" hidden></div>'  # filled by claims.js
+UNCERTAIN = ' <em class="claim-uncertain">(in the text as we have it)</em>'
 
-    ``scoreboard`` is the address of the page that has the chapters' tables.
-    """
+
+def total(book: Snapshot) -> str:
+    """Return one bar for the claims of all papers, and how many they are."""
+    counts = book.counts(ours=False)
+    claims = number(sum(counts.values()), "claim")
+    own = number(book.counts(ours=True).get("shown", 0), "result")
+    return (
+        f"<p>The five papers make {claims} that are counted; {own} of our own stand "
+        f"beside them.</p>{verdict_bar(counts)}"
+    )
+
+
+def findings(book: Snapshot, chosen: Iterable[str], link: Link, title: Title) -> str:
+    """Return what came out for some claims, one sentence each, with its page."""
+    claims = {claim.id: claim for claim in book.claims()}
+    items = []
+    for one in chosen:
+        claim, output = claims[one], book.outputs[one]
+        address = escape(link(output.notebook, one))
+        items.append(
+            f"<li>{badge(claim.verdict)} <b>{markup(output.finding)}</b>"
+            f"{UNCERTAIN if claim.text else ''}<br><small>{TITLES[claim.chapter]}, "
+            f"{escape(claim.where)}: {markup(claim.says)}. "
+            f'<a href="{address}">{escape(title(output.notebook))}</a></small></li>'
+        )
+    return f'<ol class="claim-top">{"".join(items)}</ol>'
+
+
+def chapter_findings(book: Snapshot, chapter: str, top: str, scoreboard: str) -> str:
+    """Return the bar of a chapter, its top findings, and where the rest stands."""
+    count = number(len(book.claims(chapter)), "entry", "entries")
+    return (
+        f"{verdict_bar(book.counts(chapter, ours=False))}{top}"
+        f'<p><a href="{scoreboard}#chapter-{chapter}">All {count} of this chapter'
+        "</a></p>"
+    )
+
+
+def summary(book: Snapshot) -> str:
+    """Return the summary table: one row a chapter, and one for the whole book."""
+    unfinished = "open" in book.counts(ours=False)
     rows = []
     for chapter in [*book.ledgers, None]:
         papers, own = (book.counts(chapter, ours=ours) for ours in (False, True))
@@ -88,16 +128,18 @@ def summary(book: Snapshot, scoreboard: str = "") -> str:
         else:
             paper = book.ledgers[chapter].paper
             name = (
-                f'<a href="{scoreboard}#chapter-{chapter}"><b>{TITLES[chapter]}</b></a>'
+                f'<a href="#chapter-{chapter}"><b>{TITLES[chapter]}</b></a>'
                 f"<br><small>{escape(paper.authors)}: {escape(paper.title)}</small>"
             )
+        state = f'<td data-label="worked on" class="count">{done} of {total}</td>'
         rows.append(
             f'<tr><th scope="row" data-label="chapter">{name}</th>'
             f'<td data-label="the paper\'s claims">{verdict_bar(papers)}</td>'
-            f'<td data-label="worked on" class="count">{done} of {total}</td>'
+            f"{state if unfinished else ''}"
             f'<td data-label="our own" class="count">{own.get("shown", 0)}</td></tr>'
         )
-    heads = ("chapter", "the paper's claims", "worked on", "our own results")
+    states = ("worked on",) if unfinished else ()
+    heads = ("chapter", "the paper's claims", *states, "our own results")
     return f'<div class="claim-scroll">{table("claim-summary", heads, rows)}</div>'
 
 
@@ -127,6 +169,12 @@ def at(claim: Claim) -> str:
     return f' <small class="claim-at">at {escape(text)}</small>'
 
 
+def in_print(claim: Claim) -> str:
+    """Return the numbers that the paper prints, as the end of what it claims."""
+    text = printed(claim)
+    return f' <small class="claim-printed">printed: {text}</small>' if text else ""
+
+
 def printed(claim: Claim) -> str:
     """Return the numbers as the paper prints them, with their unit."""
     unit = f" {escape(claim.unit)}" if claim.printed and claim.unit else ""
@@ -135,17 +183,17 @@ def printed(claim: Claim) -> str:
 
 def claim_table(book: Snapshot, claims: Iterable[Claim], link: Link) -> str:
     """Return one table of claims; cells without a value are left out on a phone."""
-    cells = [(claim.verdict, _cells(book, claim, link)) for claim in claims]
+    cells = [(claim, _cells(book, claim, link)) for claim in claims]
     # A column in which no claim has anything, such as ours for open ones, is left out.
     names = [name for name in COLUMNS if any(row[name] for _, row in cells)]
     rows = [
-        f'<tr data-verdict="{verdict}">'
+        f'<tr data-verdict="{claim.verdict}" data-level="{importance(claim)}">'
         + "".join(
             f'<td data-label="{name}" class="cell-{name}">{row[name]}</td>'
             for name in names
         )
         + "</tr>"
-        for verdict, row in cells
+        for claim, row in cells
     ]
     whole = table("claim-list", [COLUMNS[name] for name in names], rows)
     return f'<div class="claim-scroll">{whole}</div>'
@@ -158,30 +206,28 @@ def _cells(book: Snapshot, claim: Claim, link: Link) -> dict[str, str]:
         verdict = f'<a href="{escape(link(claim.notebook, claim.id))}">{verdict}</a>'
     if claim.evidence and not claim.same_as:
         verdict += f'<br><small class="claim-evidence">{claim.evidence}</small>'
-    says = markup(claim.says)
-    if claim.text == "uncertain":
-        says += ' <em class="claim-uncertain">(in the text as we have it)</em>'
+    says = markup(claim.says) + (UNCERTAIN if claim.text else "")
     return {
         "verdict": verdict,
         "where": escape(claim.where),
-        "claim": says + at(claim),
-        "printed": printed(claim),
+        "claim": says + at(claim) + in_print(claim),
         "ours": _found(book, claim),
     }
 
 
 def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
-    """Return the claims of one chapter: headlines, then folds.
+    """Return the claims of one chapter: headlines, those of ours last, then folds.
 
     Each headline and result is followed by what serves it; definitions come last.
     """
     claims = [
         claim for claim in book.claims(chapter) if not (claim.serves or claim.same_as)
     ]
-    paper = [claim for claim in claims if claim.kind != "ours"]
-    headlines = [claim for claim in paper if claim.level == "headline"]
-    results = [claim for claim in paper if claim.level != "headline"]
-    own = [claim for claim in claims if claim.kind == "ours"]
+    headlines = [claim for claim in claims if claim.level == "headline"]
+    headlines.sort(key=lambda claim: claim.kind == "ours")
+    rest = [claim for claim in claims if claim.level != "headline"]
+    results = [claim for claim in rest if claim.kind != "ours"]
+    own = [claim for claim in rest if claim.kind == "ours"]
     parts = [verdict_bar(book.counts(chapter, ours=False))]
     if headlines:
         parts.append(claim_table(book, headlines, link))
@@ -195,7 +241,7 @@ def chapter_table(book: Snapshot, chapter: str, link: Link) -> str:
     for some, words in (
         (under(headlines), "that the headlines rest on, or other places of them"),
         (with_those(results), "more of the paper, with what they rest on"),
-        (with_those(own), "of our own"),
+        (with_those(own), "more of our own"),
     ):
         if some:
             parts.append(

@@ -1,9 +1,14 @@
 """Sphinx directives that fill the pages about claims when the book is built.
 
+``{findings}``
+    What came out for the claims whose ids stand in it, one a line. With a chapter,
+    as on its landing page, also its verdicts and a link to all its claims.
 ``{scoreboard}``
     The summary, and the claims of every chapter, headlines on top.
-``{claim-summary}``
-    The summary alone.
+``{claim-total}``
+    One bar for the claims of all papers.
+``{promises}``
+    A picture: what the papers promise, and what their messages give away.
 ``{errata}``
     The claims that could not be confirmed as printed (`DOUBTFUL`).
 ``{chapter-claims} NAME``
@@ -26,6 +31,7 @@ import ledger_html
 from docutils import nodes
 from errata_html import errata_list, errata_summary
 from ledger_book import DOUBTFUL, TITLES, Snapshot, read
+from promises_svg import promises
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -35,7 +41,7 @@ from status_html import status_table
 LOGGER = logging.getLogger(__name__)
 SCOREBOARD = "book/claims"
 DIRECTIVES = (
-    *("scoreboard", "claim-summary", "errata"),
+    *("findings", "scoreboard", "claim-total", "promises", "errata"),
     *("chapter-claims", "claim-legend", "status-table"),
 )
 
@@ -48,6 +54,7 @@ class FromLedger(SphinxDirective):
     """Any of the directives: what it fills in depends on its name."""
 
     optional_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Return the nodes of the page, after noting what they depend on."""
@@ -62,24 +69,33 @@ class FromLedger(SphinxDirective):
         elif self.name == "errata":
             doubtful = {c.chapter for c in book.claims() if c.verdict in DOUBTFUL}
             chapters = [name for name in book.ledgers if name in doubtful]
-        elif self.name == "chapter-claims" and argument not in book.ledgers:
+        of_a_chapter = self.name == "chapter-claims" or bool(argument)
+        if of_a_chapter and argument not in book.ledgers:
             known = ", ".join(book.ledgers)
             raise self.error(
-                f"chapter-claims: the chapter must be one of {known}. Got {argument!r}."
+                f"{self.name}: the chapter must be one of {known}. Got {argument!r}."
             )
-        parts: list[nodes.Node] = [LedgerBlock(kind=self.name, chapter=argument)]
+        chosen = [line.strip() for line in self.content]
+        for one in chosen:
+            if self.name != "findings" or one not in book.outputs:
+                raise self.error(
+                    f"{self.name}: {one!r} is no claim that a notebook has checked."
+                )
+        parts: list[nodes.Node] = [
+            LedgerBlock(kind=self.name, chapter=argument, chosen=chosen)
+        ]
         for chapter in chapters:
             # A section, which the page's own table of contents will list.
             name = {"scoreboard": "chapter", "errata": "errata"}[self.name]
             name, title = f"{name}-{chapter}", TITLES[chapter]
             part = nodes.section(ids=[name], names=[name])
             part += nodes.title(title, title)
-            part += LedgerBlock(kind=self.name, chapter=chapter)
+            part += LedgerBlock(kind=self.name, chapter=chapter, chosen=[])
             parts.append(part)
         return parts
 
 
-def html(app: Sphinx, page: str, kind: str, chapter: str) -> str:
+def html(app: Sphinx, page: str, kind: str, chapter: str, chosen: list[str]) -> str:
     """Return the markup of one block on a page."""
     book: Snapshot = app.ledger_snapshot  # type: ignore[attr-defined]
 
@@ -90,16 +106,27 @@ def html(app: Sphinx, page: str, kind: str, chapter: str) -> str:
         address = app.builder.get_relative_uri(page, f"notebooks/{notebook}")
         return f"{address}#claim-{claim}"
 
+    def title(notebook: str) -> str:
+        """Return what a page is called."""
+        return app.env.titles[f"notebooks/{notebook}"].astext()
+
     match kind, bool(chapter):
-        case "scoreboard", False:
-            return ledger_html.summary(book) + '<div class="claim-filter" hidden></div>'
-        case "claim-summary", _:
+        case "findings", False:
+            return ledger_html.findings(book, chosen, link, title)
+        case "findings", True:
+            top = ledger_html.findings(book, chosen, link, title)
             scoreboard = app.builder.get_relative_uri(page, SCOREBOARD)
-            return ledger_html.summary(book, scoreboard)
+            return ledger_html.chapter_findings(book, chapter, top, scoreboard)
+        case "promises", _:
+            return promises(book)
+        case "claim-total", _:
+            return ledger_html.total(book)
+        case "scoreboard", False:
+            return ledger_html.summary(book) + ledger_html.FILTER
         case (("scoreboard" | "chapter-claims"), True):
             return ledger_html.chapter_table(book, chapter, link)
         case "errata", False:
-            return errata_summary(book)
+            return errata_summary(book) + ledger_html.FILTER
         case "errata", True:
             return errata_list(book, chapter, link)
         case "claim-legend", _:
@@ -129,7 +156,8 @@ def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
 def resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Turn the places on a page into HTML."""
     for block in list(doctree.findall(LedgerBlock)):
-        markup = html(app, docname, block["kind"], block["chapter"])
+        facts = (block[name] for name in ("kind", "chapter", "chosen"))
+        markup = html(app, docname, *facts)
         block.replace_self(nodes.raw("", markup, format="html"))
 
 

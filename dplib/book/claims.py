@@ -15,7 +15,12 @@ is shown as *not applicable* and nothing raises.
 
 A number is a float, with a ``bound`` on its absolute error, or an `Interval` of
 `dplib.book.replicates`. A claim whose evidence is *sampling* must be given intervals,
-and all those of one check together miss with a chance of at most one in a million.
+and all those of one check together miss with a chance of at most one in a million:
+then no fresh seed changes a verdict. Stored samples have no fresh seed. A check may
+say with which larger ``chance`` their intervals miss, and its page says so to readers.
+
+An experiment of ours is no counterexample to one of the paper's. So a sampled claim
+that fails is *not reproduced*, not refuted, if the ledger lists what we ``tried``.
 
 A claim that holds is *reproduced*; *shown* if it is ours, *implemented* if it is a
 definition.
@@ -63,24 +68,30 @@ class VerdictError(AssertionError):
 class _Given:
     """What one check was given and found: reads its numbers, adds up their chances."""
 
-    def __init__(self, claim: Claim, bound: float = 0.0) -> None:
-        self.claim, self.bound = claim, bound
+    def __init__(
+        self, claim: Claim, bound: float = 0.0, most: float = CHANCE
+    ) -> None:
+        self.claim, self.bound, self.most = claim, bound, most
         self.chance = 0.0
         self.facts: dict[str, Any] = {}  # what decided, for the JSON output
         self.found("open", None, "")
 
     def found(self, verdict: str, value: Interval | None, finding: str) -> None:
         """Note the verdict, the number that decided, and what the reader sees."""
+        experiment = self.claim.evidence == "sampling" and self.claim.tried
+        if verdict == "refuted" and experiment:
+            verdict = "not reproduced"
         self.verdict, self.value, self.finding = verdict, value, finding
 
     def read(self, name: str, number: Number) -> Interval:
         """Return a number as an interval that holds it."""
         if isinstance(number, Interval):
             self.chance += number.chance
-            if self.chance > CHANCE * (1.0 + _LAST_BITS):
+            if self.chance > self.most * (1.0 + _LAST_BITS):
                 raise LedgerError(
                     f"{self.claim.id}: the intervals of one check may miss with a "
-                    f"chance of {CHANCE} together (chance={CHANCE} / their number)."
+                    f"chance of {self.most} together (chance={self.most} / their "
+                    "number)."
                 )
             return number
         if self.claim.evidence == "sampling" and name != "trivial":
@@ -237,6 +248,7 @@ class Checks:
         repaired: Mapping[str, Number] | None = None,
         trivial: Number | None = None,
         bound: float = 0.0,
+        chance: float = CHANCE,
         finding: str,
     ) -> None:
         """Hold an inequality (theorem, bound, assumption) against its margin.
@@ -252,7 +264,7 @@ class Checks:
         *corrected* if besides the repaired statement holds in every case, that of the
         counterexample included; *not reproduced* if `bound` does not decide.
         """
-        with self._frame(claim_id, bound) as given:
+        with self._frame(claim_id, bound, chance) as given:
             _hold(given, margin, repaired, trivial)
             given.finding = finding
 
@@ -291,6 +303,7 @@ class Checks:
         margins: Mapping[str, Number],
         *,
         bound: float = 0.0,
+        chance: float = CHANCE,
         finding: str,
     ) -> None:
         """Hold a claim whose measure or setting the paper leaves open.
@@ -302,7 +315,7 @@ class Checks:
         and the claim holds under all of them; otherwise *reproduced* if it holds under
         all; *refuted* if it fails under all; else *not reproduced*.
         """
-        with self._frame(claim_id, bound) as given:
+        with self._frame(claim_id, bound, chance) as given:
             cases = given.cases("margin", margins)
             if len(cases) < 2:
                 raise LedgerError(f"{claim_id}: check_readings needs two or more.")
@@ -440,7 +453,9 @@ class Checks:
     # -- the frame of every check --------------------------------------------
 
     @contextmanager
-    def _frame(self, claim_id: str, bound: float = 0.0) -> Iterator[_Given]:
+    def _frame(
+        self, claim_id: str, bound: float = 0.0, chance: float = CHANCE
+    ) -> Iterator[_Given]:
         """Let a verdict be computed, show it, and hold it against the ledger's."""
         if claim_id not in self.claims:
             known = ", ".join(self.claims)
@@ -452,7 +467,7 @@ class Checks:
             raise LedgerError(f"{claim_id}: checked twice in {self.notebook}.")
         claim = self.claims[claim_id]
         elsewhere = self._elsewhere(claim)
-        given = _Given(claim, bound)
+        given = _Given(claim, bound, chance)
         try:
             yield given
         except Exception as error:  # a reader's trial must go on, whatever it gave
@@ -464,7 +479,7 @@ class Checks:
         if verdict == "reproduced":
             holds = {"ours": "shown", "definition": "implemented"}
             verdict = holds.get(claim.kind, verdict)
-        chance = {"chance": rounded(given.chance)} if given.chance else {}
+        missed = {"chance": rounded(given.chance)} if given.chance else {}
         item = Check(
             claim=claim,
             verdict="not applicable" if elsewhere else verdict,
@@ -472,7 +487,7 @@ class Checks:
             interval=None if value is None else _ends(value),
             finding=given.finding + elsewhere,
             bound=rounded(given.bound, digits=2),
-            facts=given.facts | chance,
+            facts=given.facts | missed,
         )
         self.done.append(item)
         # In a table of the paper a check leaves its JSON alone, the table shows it.

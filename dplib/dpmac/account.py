@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from dplib import check
 from dplib.privacy.gaussian import gaussian_epsilon, group_sensitivity
@@ -166,6 +166,7 @@ def condition(
     >>> found.holds, round(found.s, 2)
     (True, 7.15)
     """
+    check.member("reading", reading, "condition", get_args(Reading))
     rates = {"gamma1": gamma1, "gamma2": gamma2, "N": N}
     sigma = theorem_sigma(epsilon=epsilon, delta=delta, beta=beta, C=0.5, **rates)
     alpha, s = _alpha(epsilon, delta, beta), sigma**2
@@ -217,7 +218,9 @@ def message_epsilon(*, messages: int, sigma: float, C: float, delta: float) -> f
     >>> round(message_epsilon(messages=4, sigma=2.0, C=0.5, delta=1e-4), 3)
     3.804
     """
-    distance = group_sensitivity(sensitivity=2.0 * C, entries=messages)
+    norm = check.positive("C", C, "message_epsilon")
+    count = check.integer("messages", messages, "message_epsilon", low=1)
+    distance = group_sensitivity(sensitivity=2.0 * norm, entries=count)
     return gaussian_epsilon(sensitivity=distance, sigma=sigma, delta=delta)
 
 

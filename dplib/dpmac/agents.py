@@ -32,12 +32,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from dplib import check
 from dplib.dpmac.worlds import MOVES, State, World, step
 
 __all__ = [
     "Episode",
     "Team",
     "act",
+    "apply",
     "choose",
     "episode",
     "fresh",
@@ -47,6 +49,7 @@ __all__ = [
 ]
 
 ACTIONS, MESSAGE, SIGNATURE = len(MOVES), 8, 16
+TALKS = ("none", "plain", "dpmac", "tarmac", "i2c")
 
 Network = list[tuple[jax.Array, jax.Array]]
 Weights = dict[str, Network]
@@ -57,10 +60,19 @@ class Team:
     """Which world, how agents talk in it, and how noisily."""
 
     world: World
-    talk: str = "dpmac"  # or "none", "plain", "tarmac", "i2c"
+    talk: str = "dpmac"  # one of TALKS
     sigma: float | None = None  # deviation of the privacy noise in each coordinate
     bound: float = 0.5  # C, the norm of private messages
     hidden: int = 64
+
+    def __post_init__(self) -> None:
+        check.member("talk", self.talk, "Team", TALKS)
+        least = 1 if self.talk == "none" else 2
+        check.integer("world.agents", self.world.agents, "Team", low=least)
+        if self.sigma is not None:
+            check.nonnegative("sigma", self.sigma, "Team")
+        check.positive("bound", self.bound, "Team")
+        check.integer("hidden", self.hidden, "Team", low=1)
 
 
 class Episode(NamedTuple):
@@ -97,7 +109,7 @@ def fresh(team: Team, key: jax.Array) -> Weights:
     return result
 
 
-def _run(network: Network, x: jax.Array) -> jax.Array:
+def apply(network: Network, x: jax.Array) -> jax.Array:
     """Apply every agent's network to its own row, (n, in) to (n, out)."""
     for w, b in network[:-1]:
         x = jax.nn.relu(jnp.einsum("ni,nio->no", x, w) + b)
@@ -126,9 +138,9 @@ def speak(
     if team.talk == "none":
         return jnp.zeros((n, MESSAGE))
     if team.talk in ("tarmac", "i2c"):
-        return _run(weights["sender"], seen)
+        return apply(weights["sender"], seen)
     own, noise = jax.random.split(key)
-    out = _run(weights["sender"], jnp.concatenate([seen, actions], axis=1))
+    out = apply(weights["sender"], jnp.concatenate([seen, actions], axis=1))
     mean, width = out[:, :MESSAGE], jnp.exp(jnp.tanh(out[:, MESSAGE:]))
     if team.talk == "dpmac":
         mean = mean + width * jax.random.normal(own, mean.shape)
@@ -145,12 +157,12 @@ def hear(
     got = sent[jnp.array(others(n))]  # (n, n - 1, message)
     if team.talk == "tarmac":
         signature, value = got[..., :SIGNATURE], got[..., SIGNATURE:]
-        query = _run(weights["query"], seen)
+        query = apply(weights["query"], seen)
         match = jnp.einsum("nd,njd->nj", query, signature) / SIGNATURE**0.5
         merged = jnp.einsum("nj,njd->nd", jax.nn.softmax(match), value)
         return _private(team, merged, key)
     if team.talk == "i2c":
-        asked = (_run(weights["prior"], seen) > 0.0).astype(got.dtype)
+        asked = (apply(weights["prior"], seen) > 0.0).astype(got.dtype)
         total = jnp.maximum(asked.sum(axis=1, keepdims=True), 1.0)
         return _private(team, jnp.einsum("nj,njd->nd", asked / total, got), key)
     w, b = weights["attention"][0]
@@ -159,12 +171,12 @@ def hear(
     )
     match = jnp.einsum("njd,nkd->njk", queries, keys) / 32**0.5
     read = jnp.einsum("njk,nkd->njd", jax.nn.softmax(match), values)
-    return _run(weights["reader"], read.reshape(n, -1))
+    return apply(weights["reader"], read.reshape(n, -1))
 
 
 def act(weights: Weights, seen: jax.Array, heard: jax.Array) -> jax.Array:
     """Return the logits of every agent's actions, (n, ACTIONS)."""
-    return _run(weights["actor"], jnp.concatenate([seen, heard], axis=1))
+    return apply(weights["actor"], jnp.concatenate([seen, heard], axis=1))
 
 
 def choose(logits: jax.Array, key: jax.Array, greedy: bool) -> jax.Array:

@@ -7,6 +7,10 @@ code (github.com/CANVOLCANO/DPMAC), as are the length of an episode and of a run
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from dplib import check
 from dplib.dpmac.account import Task, theorem_sigma
 
 __all__ = [
@@ -18,6 +22,7 @@ __all__ = [
     "NORM",
     "RUN_STEPS",
     "TASKS",
+    "check_plan",
     "noise_sigma",
 ]
 
@@ -67,3 +72,28 @@ def noise_sigma(task: Task, *, epsilon: float) -> float:
         N=NOISE_RECEIVERS,
         C=NORM,
     )
+
+
+def check_plan(plan: Mapping[str, Any], where: str) -> None:
+    """Refuse a plan of training that cannot be carried out, before it starts.
+
+    Examples
+    --------
+    >>> check_plan({"worlds": ["CCN"], "iterations": [410], "every": 25, "seed": 1,
+    ...             "episodes": 256}, "learning")
+    Traceback (most recent call last):
+        ...
+    ValueError: The 'iterations' parameter of learning must be a multiple of 25 for \
+each of the worlds. Got [410] instead.
+    """
+    every = check.integer("every", plan["every"], where, low=1)
+    check.integer("episodes", plan["episodes"], where, low=1)
+    check.integer("seed", plan["seed"], where, low=0)
+    for world in plan["worlds"]:
+        check.member("worlds", world, where, TASKS)
+    counts = plan["iterations"]
+    if len(counts) != len(plan["worlds"]) or any(
+        n < every or n % every for n in counts
+    ):
+        must = f"a multiple of {every} for each of the worlds"
+        check.fail("iterations", where, must, counts)

@@ -37,6 +37,7 @@ from dplib.dpmac.agents import (
     Team,
     Weights,
     act,
+    apply,
     choose,
     episode,
     fresh,
@@ -128,9 +129,9 @@ def _influence(critic: Any, moves: Moves, i: int, j: int) -> jax.Array:
 
     every = jnp.eye(ACTIONS)
     table = jax.vmap(lambda a: jax.vmap(lambda b: value(a, b))(every))(every)
-    joint = jax.nn.softmax(table.ravel()).reshape(ACTIONS, ACTIONS)
-    given = jax.nn.softmax(table @ moves.actions[j])
-    return jnp.sum(given * (jnp.log(given) - jnp.log(joint.sum(axis=1))))
+    given = jax.nn.log_softmax(table @ moves.actions[j])
+    mean = jax.nn.log_softmax(jax.nn.logsumexp(table, axis=1))
+    return jnp.sum(jnp.exp(given) * (given - mean))
 
 
 def _losses(team: Team, scale: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
@@ -172,7 +173,7 @@ def _losses(team: Team, scale: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
 def _prior_loss(team: Team, weights: Weights, critic: Any, batch: Moves) -> jax.Array:
     """Return the cross-entropy of whom the prior networks ask, and whom they should."""
     n = team.world.agents
-    asks = jax.vmap(lambda seen: _asks(weights, seen))(batch.seen)  # (m, n, n - 1)
+    asks = jax.vmap(partial(apply, weights["prior"]))(batch.seen)  # (m, n, n - 1)
     pairs = [(i, j) for i in range(n) for j in others(n)[i]]
     effect = jnp.stack(
         [
@@ -184,13 +185,6 @@ def _prior_loss(team: Team, weights: Weights, critic: Any, batch: Moves) -> jax.
     label = (effect > jnp.median(effect)).astype(float).reshape(asks.shape)
     label = jax.lax.stop_gradient(label)
     return optax.sigmoid_binary_cross_entropy(asks, label).mean()
-
-
-def _asks(weights: Weights, seen: jax.Array) -> jax.Array:
-    """Return the logits with which each agent asks the others, (n, n - 1)."""
-    (w1, b1), (w2, b2) = weights["prior"]
-    x = jax.nn.relu(jnp.einsum("ni,nio->no", seen, w1) + b1)
-    return jnp.einsum("ni,nio->no", x, w2) + b2
 
 
 def train(

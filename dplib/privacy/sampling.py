@@ -51,7 +51,7 @@ def sampled_gaussian_epsilon(
     sensitivity, sigma : float
         As in `dplib.privacy.gaussian`.
     delta : float
-        Between 0 and 1; at `rate` or above, epsilon is 0.
+        Between 0 and 1: inf at 0; at `rate` or above, epsilon is 0.
     rate : float
         Probability that a record is seen, in (0, 1].
 
@@ -65,7 +65,9 @@ def sampled_gaussian_epsilon(
     """
     share = check.probability("delta", delta, "sampled_gaussian_epsilon") / _rate(rate)
     full = gaussian_epsilon(sensitivity=sensitivity, sigma=sigma, delta=min(share, 1.0))
-    return full if rate == 1.0 else sampled_epsilon(epsilon=full, rate=rate)
+    if rate == 1.0 or full == math.inf:
+        return full
+    return sampled_epsilon(epsilon=full, rate=rate)
 
 
 def sampled_gaussian_log_delta(

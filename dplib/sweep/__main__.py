@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Stopped at any moment, the same command goes on where it was.",
     )
     add = parser.add_argument
-    add("notebook", nargs="?", metavar="NOTEBOOK", help="as truthful/07_batch")
+    add("notebook", nargs="?", metavar="NOTEBOOK", help="as truthful/08_batch")
     add("--out", required=True, help="folder of the sweep: runs/NAME")
     values = "values or ranges (1:20, 0:1:5, 0.1:10:log5) of a parameter; repeat it "
     values += "for all combinations"
@@ -89,7 +89,7 @@ def _run(given: argparse.Namespace) -> int:
         print(summary(found, everything=given.verbose))
         return 0 if found.succeeded else 1
     if given.notebook is None:
-        raise RefusedError("Which notebook? Name it, as truthful/07_batch.")
+        raise RefusedError("Which notebook? Name it, as truthful/08_batch.")
     points = _points(given)
     if given.dry_run:
         asked = request(read(given.notebook), points, given.out)

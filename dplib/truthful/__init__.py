@@ -22,5 +22,5 @@ and from 1 in the paper: agent 6 of the paper is index 5.
   `objective_range` that bounds every gain.
 
 On pages: Algorithm 1 as printed (01_problem); Lemma 2, Lemma 3, Lemma 4 (02_noise);
-Lemma 7, Lemma 8, Theorem 3 (05_incentives).
+Lemma 7, Lemma 8, Theorem 3 (06_deterrence).
 """

@@ -121,6 +121,89 @@ def test_every_erratum_says_what_follows_from_it():
                 assert claim.counterexample, claim.id
 
 
+# -- the frame of the book: what leads, and in which order -----------------------------
+
+
+def _chosen(page):
+    """Return the ids in the lists of findings on a page."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return " ".join(
+        re.findall(r"^```\{findings\}.*?\n(.*?)^```", text, re.M | re.S)
+    ).split()
+
+
+def _claim(name):
+    return BOOK[name.split(".")[0]].claims[name]
+
+
+@pytest.mark.parametrize("page", ["book/claims.md", "book/errata.md"])
+def test_ten_headlines_lead_two_of_each_paper(page):
+    chosen = _chosen(page)
+    chapters = [name.split(".")[0] for name in chosen]
+    assert len(set(chosen)) == 10
+    assert {chapters.count(chapter) for chapter in BOOK} == {2}
+    for name in chosen:
+        assert _claim(name).level == "headline", name
+    if page == "book/errata.md":
+        for name in chosen:
+            assert _claim(name).verdict in set(ledger.TELLS) - {"shown"}, name
+
+
+#: Chapters whose landing page still lists all of their claims.
+ALL_CLAIMS = {"dpmac"}
+
+
+@pytest.mark.parametrize("chapter", ledger.CHAPTERS)
+def test_a_landing_page_leads_with_five_headlines_of_its_chapter(chapter):
+    chosen = _chosen(f"notebooks/{chapter}/index.md")
+    if chapter in ALL_CLAIMS:
+        assert not chosen, f"{chapter} leads with findings: take it out of ALL_CLAIMS"
+        return
+    assert len(set(chosen)) == 5
+    for name in chosen:
+        assert name.startswith(f"{chapter}."), name
+        assert _claim(name).level == "headline", name
+
+
+def _listed():
+    text = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    return re.findall(r"^[ -]*file: (\S+)$", text, re.M)
+
+
+def test_the_story_comes_first_and_the_reference_last():
+    listed = _listed()
+    story = [name.startswith("notebooks/") for name in listed]
+    assert story == sorted(story, reverse=True)
+    order = list(
+        dict.fromkeys(name.split("/")[1] for name in listed if "/index" in name)
+    )
+    text = (ROOT / "book" / "_ext" / "ledger_book.py").read_text(encoding="utf-8")
+    titles = re.search(r"^TITLES.*?^\}", text, re.M | re.S).group()
+    chapters = [name for name in order if name in BOOK]
+    assert chapters == re.findall(r'^    "(\w+)":', titles, re.M)
+    assert set(chapters) == set(BOOK)
+    text = (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
+    papers = text.split("## The five papers")[1]
+    assert (
+        re.findall(r"^\[[^]]*\]\(\.\./notebooks/(\w+)/index", papers, re.M) == chapters
+    )
+
+
+def test_every_number_about_a_paper_is_on_a_page_that_its_paragraph_links_to():
+    text = (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
+    papers = text.split("## The five papers")[1].split("```")[0]
+    paragraphs = re.findall(r"^: (.*?)(?=^\[|\Z)", papers, re.M | re.S)
+    assert len(paragraphs) == 5
+    seen = 0
+    for paragraph in paragraphs:
+        pages = re.findall(r"\(\.\./(notebooks/\S+)\.ipynb\)", paragraph)
+        said = "".join((ROOT / f"{one}.ipynb").read_text("utf-8") for one in pages)
+        for number in re.findall(r"\d[\d.]*\d|\d", re.sub(r"\(\S+\)", "", paragraph)):
+            assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", said), number
+            seen += 1
+    assert seen >= 5
+
+
 LABEL = (
     r"\b(?:Theorem|Lemma|Proposition|Corollary|Algorithm|Table|Example) (?:\d+|[IV]+)\b"
 )

@@ -227,6 +227,28 @@ def test_a_statement(margin, bound, verdict) -> None:
         assert got == (right if verdict == "reproduced" else verdict)
 
 
+def test_an_experiment_of_ours_refutes_none_of_the_papers() -> None:
+    for check in (holds(interval(-0.3, 0.2)), readings(*[interval(-0.3, 0.2, 0.0)] * 2)):
+        for said in ("reproduced", "refuted"):
+            assert verdict_of(make(said, evidence="sampling"), check) == "refuted"
+        tried = make("not reproduced", evidence="sampling")
+        assert verdict_of(tried, check) == "not reproduced"
+        assert verdict_of(make("not reproduced"), check) == "refuted"
+    both = readings(interval(0.3, 0.2, 0.0), interval(-0.3, 0.2, 0.0))
+    assert verdict_of(tried, both) == "underspecified"
+
+
+@pytest.mark.parametrize("check", [holds, readings])
+def test_stored_samples_may_miss_with_a_stated_chance(check) -> None:
+    few = [interval(0.3, 0.1, 0.005)] * 2
+    given = few if check is readings else [dict(zip("ab", few, strict=True))]
+    found = payload(make(evidence="sampling"), check(*given, chance=0.01))
+    assert found["verdict"] == "reproduced"
+    assert found["chance"] == 0.01
+    with pytest.raises(LedgerError, match=r"0\.009 together"):
+        payload(make(evidence="sampling"), check(*given, chance=0.009))
+
+
 @pytest.mark.parametrize(
     ("repaired", "verdict"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -25,6 +26,7 @@ import errata_html  # noqa: E402
 import guards  # noqa: E402
 import ledger_html  # noqa: E402
 import plain_docstrings  # noqa: E402
+import promises_svg  # noqa: E402
 import repository_buttons  # noqa: E402
 import status_html  # noqa: E402
 from ledger_book import DOUBTFUL, TITLES, Snapshot, read  # noqa: E402
@@ -67,6 +69,10 @@ Link = Callable[[str, str], str]
 
 def link(notebook: str, claim: str) -> str:
     return f"{notebook}.html#claim-{claim}"
+
+
+def title(notebook: str) -> str:
+    return f"What is in {notebook} & why?"
 
 
 class Book:
@@ -181,7 +187,9 @@ def test_the_headlines_are_on_top_and_the_rest_is_folded(book: Book) -> None:
         assert f"claim {number}, again" in served
         assert f"as truthful.c{number}" in served
     assert "5 entries more of the paper" in more
-    assert "1 entry of our own" in own
+    assert "1 entry more of our own" in own
+    assert re.findall('data-level="([^"]*)"', top) == ["headline"] * 3
+    assert 'data-level="headline"' not in served + more + own
     for verdict, facts in VERDICTS.items():
         assert f">{facts.sign}</span>" in markup
         assert f">{verdict}</span>" in markup
@@ -194,10 +202,58 @@ def test_a_row_names_all_and_empty_columns_are_left_out(book: Book) -> None:
     for text in ("Section 0", "0.50", "found truthful.c0", "exact", "epsilon = 0.1"):
         assert text in row
     assert 'href="truthful/01_a.html#claim-truthful.c0"' in row
-    heads = ["verdict, evidence", "where", "claim", "printed", "ours"]
+    heads = ["verdict, evidence", "where", "claim", "ours"]
     assert re.findall(r"<th scope[^>]*>([^<]*)", row) == heads
+    assert "claim 0" in row
+    assert "printed: 0.50" in row
     row = ledger_html.claim_table(snapshot, claims[OPEN : OPEN + 1], link)
     assert re.findall(r"<th scope[^>]*>([^<]*)", row) == heads[:3]
+
+
+def test_a_finding_stands_with_its_claim_and_its_page(book: Book) -> None:
+    chosen = ["truthful.c1", "truthful.c0"]
+    markup = ledger_html.findings(book.read(), chosen, link, title)
+    first, second = re.findall("<li>(.*?)</li>", markup)
+    assert "found truthful.c1" in first
+    assert "Section 1: claim 1" in first
+    assert "corrected" in first
+    assert "text as we have it" in first
+    assert "found truthful.c0" in second
+    assert "text as we have it" not in second
+    address = 'href="truthful/01_a.html#claim-truthful.c1"'
+    assert f"<a {address}>What is in truthful/01_a &amp; why?</a>" in first
+    whole = ledger_html.chapter_findings(book.read(), "truthful", markup, "b.html")
+    assert markup in whole
+    assert '<a href="b.html#chapter-truthful">All 12 entries' in whole
+
+
+def test_the_picture_is_drawn_from_what_checks_left() -> None:
+    def drawn(budget: float) -> list[str]:
+        values = iter((0, 3, 0.5, 0.7))
+        outputs = {
+            claim: SimpleNamespace(
+                payload={"margin": {"published code": budget}}
+                if row.chapter == "dpmac"
+                else {"value": next(values)}
+            )
+            for row in promises_svg.ROWS
+            for claim in row.marks
+        }
+        svg = promises_svg.promises(SimpleNamespace(outputs=outputs))  # type: ignore[arg-type]
+        said = re.search(r"<desc [^>]*>(.*)\.</desc>", svg)
+        assert said is not None
+        colours = re.findall(r"--verdict-(\w+)", svg)
+        return [said.group(1), *colours]
+
+    said, *colours = drawn(-4)
+    assert [part.split(": ")[1] for part in said.split("; ")] == [
+        "1",
+        "3",
+        "0.5 and 0.7",
+        "5",
+    ]
+    assert colours == ["reproduced", "refuted", "reproduced", "reproduced", "refuted"]
+    assert drawn(0)[-1] == "reproduced"
 
 
 def test_texts_are_escaped_and_all_is_counted(book: Book) -> None:
@@ -207,13 +263,28 @@ def test_texts_are_escaped_and_all_is_counted(book: Book) -> None:
     summary = ledger_html.summary(snapshot)
     assert "On &lt;Trees&gt;" in summary
     assert summary.count("7 of 8") == 2  # the chapter, and the whole book
+    book.entries.pop(OPEN)  # once nothing is open, a column has nothing to say
+    book.write_ledger()
+    assert "worked on" in summary
+    assert "worked on" not in ledger_html.summary(book.read())
+    whole = ledger_html.total(snapshot)
+    assert "make 8 claims that are counted; 1 result of our own" in whole
     assert 'aria-label="1 reproduced, 1 corrected, 1 refuted, ' in summary
 
 
 def test_errata_list_holds_the_doubtful_verdicts(book: Book) -> None:
     markup = errata_html.errata_list(book.read(), "truthful", link)
     listed = re.findall(r'data-verdict="([^"]*)"', markup)
-    assert listed == list(DOUBTFUL)
+    # What is of consequence stands first, slips behind a fold of their own.
+    assert listed == [name for name in DOUBTFUL if name != "empty"] + ["empty"]
+    assert markup.index("1 slip from which nothing follows") < markup.index(
+        'data-verdict="empty"'
+    )
+    levels = re.findall(r'data-level="([^"]*)"', markup)
+    assert levels == ["headline"] * 2 + ["more"] * 3 + ["slip"]
+    lines = re.findall("<summary>(.*?)</summary>", markup)
+    assert "Section 1</b>: found truthful.c1" in lines[0]
+    assert "claim 1" not in lines[0]
     for text in ("x = 2", "<li>p</li><li>q</li>", "the obvious", "Section 2; Abstract"):
         assert text in markup
     assert markup.count("text as we have it") == 1
@@ -233,7 +304,7 @@ def test_empty_errata_list_says_so(book: Book) -> None:
 
 
 def test_every_chapter_and_every_word_is_explained() -> None:
-    assert list(TITLES) == list(load_all(ROOT))
+    assert set(TITLES) == set(load_all(ROOT))
     markup = ledger_html.legend()
     says = [verdict.says for verdict in VERDICTS.values()]
     for text in (*VERDICTS, *says, *EVIDENCE, *EVIDENCE.values()):
@@ -272,10 +343,12 @@ def test_the_style_sheet_has_the_colours_of_the_verdicts() -> None:
 PAGES = {
     "index": "# Home\n\n```{toctree}\nclaims\nerrata\nstatus\nnotebooks/truthful/01_a\n"
     "```\n",
-    "claims": "# Scoreboard\n\n```{scoreboard}\n```\n\n```{claim-legend}\n```\n",
+    "claims": "# Scoreboard\n\n```{findings}\ntruthful.c2\n```\n\n"
+    "```{scoreboard}\n```\n\n```{claim-legend}\n```\n",
     "errata": "# Errata\n\n```{errata}\n```\n",
     "status": "# Status\n\n```{status-table}\n```\n",
-    "notebooks/truthful/01_a": "# A\n\n```{chapter-claims} truthful\n```\n",
+    "notebooks/truthful/01_a": "# A & B\n\n```{chapter-claims} truthful\n```\n\n"
+    "```{findings} truthful\ntruthful.c0\n```\n\n```{claim-total}\n```\n",
 }
 
 
@@ -312,6 +385,17 @@ def test_pages_are_filled_linked_and_follow_their_sources(book: Book) -> None:
     assert done.returncode == 0, done.stderr
     assert "12.3" in page(book, "status")
     assert "found truthful.c1" in page(book, "errata")
+    (top,) = re.findall('<ol class="claim-top">(.*?)</ol>', page(book, "claims"))
+    assert "found truthful.c2" in top
+    assert '<a href="notebooks/truthful/01_a.html#claim-truthful.c2">A &amp; B<' in top
+    (top,) = re.findall(
+        '<ol class="claim-top">.*?</p>', page(book, "notebooks/truthful/01_a")
+    )
+    assert 'href="../../book/claims.html#chapter-truthful"' in top
+    for name in ("claims", "errata"):
+        assert "claims.js" in page(book, name)
+        assert page(book, name).count('class="claim-filter"') == 1
+    assert "claims.js" not in page(book, "notebooks/truthful/01_a")
 
     # An incremental build notices new outputs and new times, and only then works.
     again = sphinx(book)
@@ -327,7 +411,10 @@ def test_pages_are_filled_linked_and_follow_their_sources(book: Book) -> None:
 
 def test_a_disagreement_stops_the_build(book: Book) -> None:
     folder = book.root / "notebooks" / "truthful"
-    (folder / "01_a.md").write_text("# A\n\n```{chapter-claims} nowhere\n```\n")
+    (folder / "01_a.md").write_text(
+        "# A\n\n```{chapter-claims} nowhere\n```\n\n"
+        "```{findings} elsewhere\n```\n\n```{findings}\ntruthful.c0\n```\n"
+    )
     (folder / "01_a.ipynb").unlink()
     book.write_notebook("truthful/02_b", book.payloads[1:])
     done = sphinx(book)
@@ -338,6 +425,8 @@ def test_a_disagreement_stops_the_build(book: Book) -> None:
         "checked in truthful/02_b, but the ledger assigns it to truthful/01_a",
         "02_b: the notebook checks claims, but _toc.yml does not list it",
         "the chapter must be one of truthful. Got 'nowhere'",
+        "the chapter must be one of truthful. Got 'elsewhere'",
+        "'truthful.c0' is no claim that a notebook has checked",
     ):
         assert sentence in done.stderr
 
@@ -411,6 +500,32 @@ def test_docstrings_keep_bars_formulas_and_tables() -> None:
 def test_what_is_restructured_text_already_is_left_alone(lines: list[str]) -> None:
     found = list(plain_docstrings.translate(lines))
     assert [line.replace("\\", "") for line in found] == lines
+
+
+def described() -> dict[str, str]:
+    """Return the page of the library on which each module is described."""
+    return {
+        name: path.stem
+        for path in sorted((ROOT / "book" / "api").glob("*.md"))
+        for name in re.findall(r"^\.\. automodule:: (\S+)$", path.read_text(), re.M)
+    }
+
+
+def test_what_a_reader_wants_is_a_function_that_is_described() -> None:
+    text = (ROOT / "book" / "api" / "index.md").read_text()
+    wanted = re.findall(r"^\| [^|]+ \| \{py:func\}`~([\w.]+)` \|$", text, re.M)
+    assert len(wanted) > 20
+    for name in wanted:
+        module, function = name.rsplit(".", 1)
+        assert module in described(), name
+        found = getattr(importlib.import_module(module), function)
+        assert found.__module__ == module, name
+
+
+def test_every_package_has_its_page_and_the_page_nothing_else() -> None:
+    for module, page in described().items():
+        package = ROOT / "dplib" / module.split(".")[1]
+        assert page == (package.name if package.is_dir() else "ground"), module
 
 
 def test_every_public_module_is_on_a_page_of_the_library() -> None:

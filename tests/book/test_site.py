@@ -25,7 +25,7 @@ from page_measures import measure
 
 from dplib.book import notebooks
 from dplib.book.claims import MIME_TYPE
-from dplib.book.ledger import Claim, load_all
+from dplib.book.ledger import TELLS, Claim, load_all
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -238,7 +238,33 @@ def test_the_scoreboard_shows_every_claim() -> None:
     rows = [facts["data-verdict"] for _, facts in tags if "data-verdict" in facts]
     assert sorted(rows) == sorted(claim.verdict for claim in claims())
     jumps = [facts for _, facts in tags if "#claim-" in facts.get("href", "")]
-    assert len(jumps) == sum(bool(claim.notebook) for claim in claims())
+    leading = 10
+    assert len(jumps) == sum(bool(claim.notebook) for claim in claims()) + leading
+
+
+def test_the_errata_have_every_doubtful_claim() -> None:
+    tags = parsed(SITE / "book" / "errata.html").tags
+    rows = [facts["data-verdict"] for _, facts in tags if "data-verdict" in facts]
+    doubtful = set(TELLS) - {"shown"}
+    mine = [claim for claim in claims() if claim.verdict in doubtful]
+    assert sorted(rows) == sorted(one.verdict for one in mine if not one.same_as)
+
+
+def test_next_leads_from_the_front_page_into_a_chapter() -> None:
+    def following(name: str) -> str:
+        tags = parsed(SITE / f"{name}.html").tags
+        (found,) = (f["href"] for _, f in tags if "right-next" in f.get("class", ""))
+        path = (SITE / name).parent / unquote(urlsplit(found).path)
+        return str(path.resolve().relative_to(SITE.resolve()).with_suffix(""))
+
+    assert following("book/intro") == toc()[1]
+    assert following("book/intro").startswith("notebooks/")
+
+
+def test_every_wish_leads_to_a_description() -> None:
+    text = (SITE / "book" / "api" / "index.html").read_text(encoding="utf-8")
+    table = text.split("</table>")[0]
+    assert table.count("<tr") - 1 == len(re.findall(r'href="\w+\.html#dplib\.', table))
 
 
 @pytest.mark.parametrize("source", notebooks.find(ROOT), ids=notebooks.name_of)
@@ -443,25 +469,47 @@ def test_the_filter_of_the_scoreboard(browser: Browser) -> None:
         ".filter((row) => row.checkVisibility()).length"
     )
     headlines = [
-        claim
-        for claim in claims()
-        if claim.level == "headline" and claim.kind != "ours" and not claim.same_as
+        claim for claim in claims() if claim.level == "headline" and not claim.same_as
     ]
     assert browser.evaluate(shown) == len(headlines)
-    click = "document.querySelector('.claim-filter button').click()"
-    browser.evaluate(click)
-    pressed = browser.evaluate(
-        "document.querySelector('.claim-filter [aria-pressed=true]').innerText"
-    )
-    verdict = pressed.split(maxsplit=1)[1]
+    group = ".claim-filter-buttons:nth-of-type({}) button:nth-child({})"
+    verdict_button, everything = group.format(2, 1), group.format(1, 2)
+    browser.evaluate(f"document.querySelector('{verdict_button}').click()")
+    pressed = f"document.querySelector('{verdict_button}[aria-pressed=true]').innerText"
+    verdict = browser.evaluate(pressed).split(maxsplit=1)[1]
+    assert browser.evaluate(shown) == sum(one.verdict == verdict for one in headlines)
+    browser.evaluate(f"document.querySelector('{everything}').click()")
     expected = sum(claim.verdict == verdict for claim in claims())
     assert browser.evaluate(shown) == expected
-    browser.evaluate(click)
+    browser.evaluate(f"document.querySelector('{verdict_button}').click()")
     browser.evaluate(
         "(() => { const f = document.querySelector('.claim-filter input');"
         "f.value = 'no such words'; f.dispatchEvent(new Event('input')); })()"
     )
     assert browser.evaluate(shown) == 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["claims", "errata"])
+def test_paper_has_what_the_filter_leaves_out_at_first(browser, name) -> None:
+    browser.open((SITE / "book" / f"{name}.html").as_uri())
+    hidden = "document.querySelectorAll('[data-level][hidden]').length"
+    before = browser.evaluate(hidden)
+    assert before > 0
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert browser.evaluate(hidden) == 0
+    browser.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert browser.evaluate(hidden) == before
+
+
+@pytest.mark.browser
+def test_a_link_to_an_erratum_shows_it(browser: Browser) -> None:
+    """It would be hidden, since the filter begins with the headlines."""
+    slip = "document.querySelector('.claim-fold details.erratum')"
+    browser.open((SITE / "book" / "errata.html").as_uri())
+    assert not browser.evaluate(f"{slip}.checkVisibility()")
+    browser.evaluate(f"location.hash = {slip}.id")
+    assert browser.wait(f"{slip}.checkVisibility() && {slip}.open")
 
 
 @pytest.mark.browser

@@ -72,6 +72,14 @@ def test_true_epsilon_by_messages_drawn_in_eight_coordinates():
     assert not 0.9 * exact < half_noise < 1.1 * exact
 
 
+@pytest.mark.parametrize(
+    ("s", "alpha", "holds"),
+    [(0.7, 9.0, True), (0.69, 1.5, False), (0.0, 1.5, False), (5.0, 9.1, False)],
+)
+def test_the_condition_is_two_inequalities_and_each_of_them_counts(s, alpha, holds):
+    assert account.Condition(s=s, alpha=alpha, allowed=9.0).holds == holds
+
+
 @pytest.mark.parametrize("gamma1", [1 / 25, 1 / 40])
 @pytest.mark.parametrize("epsilon", paper.BUDGETS)
 def test_no_split_meets_the_condition_at_the_published_rates(gamma1, epsilon):
@@ -142,3 +150,23 @@ def test_capacity_is_the_information_of_a_gaussian_code():
 def test_what_a_reader_types_is_checked(name, bad):
     with pytest.raises(ValueError, match=f"'{name}' parameter"):
         account.theorem_sigma(C=0.5, **{"epsilon": 1.0, **CODE, name: bad})
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "error"),
+    [
+        ("messages", 0, ValueError),
+        ("messages", 1.5, TypeError),
+        ("C", -0.5, ValueError),
+        ("C", "1", TypeError),
+    ],
+)
+def test_sentences_on_messages_name_what_the_reader_typed(name, bad, error):
+    setting = {"messages": 1, "sigma": 1.0, "C": 0.5, "delta": 1e-4, name: bad}
+    with pytest.raises(error, match=f"'{name}' parameter of message_epsilon"):
+        account.message_epsilon(**setting)
+
+
+def test_a_reading_is_one_of_two():
+    with pytest.raises(ValueError, match="'reading' parameter of condition"):
+        account.condition(epsilon=1.0, **CODE, reading="lema")

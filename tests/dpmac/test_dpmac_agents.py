@@ -129,6 +129,25 @@ def _assert_white(noise: object, sigma: float) -> None:
     assert np.abs(covariance - sigma**2 * np.eye(len(covariance))).max() < 6.0 * off
 
 
+@pytest.mark.parametrize(
+    ("name", "bad", "error"),
+    [
+        ("talk", "tarmak", ValueError),
+        ("talk", "DPMAC", ValueError),
+        ("sigma", math.nan, ValueError),
+        ("sigma", -1.0, ValueError),
+        ("sigma", "1", TypeError),
+        ("bound", 0.0, ValueError),
+        ("hidden", 0, ValueError),
+        ("hidden", 8.0, TypeError),
+        ("world", replace(CN, agents=1), ValueError),
+    ],
+)
+def test_a_team_is_checked(name: str, bad: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match=f"'{name}.*' parameter of Team"):
+        Team(**{"world": CN, name: bad})
+
+
 # --- the privacy of a message -----------------------------------------------------
 
 
@@ -359,18 +378,20 @@ def test_names_of_the_senders_do_not_matter() -> None:
 
 
 def test_tarmac_weighs_values_by_how_signatures_answer_the_query() -> None:
-    """Weights 3/4 and 1/4, by hand."""
+    """Weights 3/4 and 1/4, by hand; the query is made from one's own observation."""
     team = FREE(THREE, "tarmac")
-    query = np.zeros(SIGNATURE)
-    query[0] = math.sqrt(SIGNATURE) * math.log(3.0)
+    seen = _situation(team)[0][:, 0]
+    query = np.zeros((team.world.observation, SIGNATURE))
+    query[0, 0] = math.sqrt(SIGNATURE) * math.log(3.0) / seen[0]
     weights = _weights(team)
-    weights["query"] = _layer(3, np.zeros((team.world.observation, SIGNATURE)), query)
+    weights["query"] = _layer(3, query, np.zeros(SIGNATURE))
     sent = np.zeros((3, SIGNATURE + MESSAGE))
     sent[1, 0], sent[1, SIGNATURE], sent[2, SIGNATURE] = 1.0, 8.0, 4.0
     heard = _heard(team, weights, _single(sent), _keys(2))[0]
     assert float(heard[0, 0]) == pytest.approx(7.0, rel=1e-5)
     # Agent 1 hears 0 and 2, whose signatures answer alike; agent 2 hears 0 and 1.
-    assert heard[1:, 0].tolist() == pytest.approx([2.0, 6.0], rel=1e-5)
+    last = 8.0 / (1.0 + 3.0 ** -(seen[2] / seen[0]))
+    assert heard[1:, 0].tolist() == pytest.approx([2.0, last], rel=1e-5)
 
 
 def test_dpmac_attends_to_messages_and_reads_from_them() -> None:

@@ -15,7 +15,16 @@ import optax
 import pytest
 
 from dplib.dpmac import replay
-from dplib.dpmac.agents import ACTIONS, MESSAGE, Episode, Team, Weights, episode, fresh
+from dplib.dpmac.agents import (
+    ACTIONS,
+    MESSAGE,
+    Episode,
+    Team,
+    Weights,
+    episode,
+    fresh,
+    hear,
+)
 from dplib.dpmac.replay import Learner, Moves
 from dplib.dpmac.worlds import CCN, CN, MOVES, step
 from dplib.rng import stream
@@ -78,7 +87,10 @@ def _parts(team: Team) -> tuple[Callable[..., Any], Callable[..., Any]]:
 def test_the_memory_is_filled_in_order_and_wraps_around(
     small: pytest.MonkeyPatch,
 ) -> None:
-    """Six episodes fit: two at first, and then two by two, from the start again."""
+    """Six episodes fit: two at first, and then two by two, from the start again.
+
+    They are played by the agents, not by the copies that follow, which are spoiled.
+    """
 
     def note(*args: Any) -> Learner:
         _, _, learner, filled, _ = args
@@ -86,7 +98,9 @@ def test_the_memory_is_filled_in_order_and_wraps_around(
 
     small.setattr(replay, "_update", note)
     begin, iterate = _parts(SILENT)
-    learner = jax.jit(begin)(jax.random.key(3))._replace(critic=jnp.array(0))
+    learner = jax.jit(begin)(jax.random.key(3))
+    slow = jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), learner.slow)
+    learner = learner._replace(critic=jnp.array(0), slow=slow)
     size = SMALL["KEPT"] * LENGTH
     assert {x.shape[0] for x in learner.memory} == {size}
     assert int(learner.played) == 1  # as many iterations as fill what is there
@@ -103,6 +117,7 @@ def test_the_memory_is_filled_in_order_and_wraps_around(
         assert changed.any(axis=1).nonzero()[0].tolist() == [at, at + 1]
         assert int(learner.critic) == filled * LENGTH
         _assert_aligned(jax.tree.map(lambda x: np.asarray(x), learner.memory), filled)
+        assert all(np.all(np.isfinite(x)) for x in learner.memory)
         before = after
 
 
@@ -220,11 +235,16 @@ def test_agents_are_led_up_the_critic_on_new_messages_and_kept_from_certainty(
     sizes = {k: max(float(np.abs(w).max()) for w, _ in g) for k, g in gradient.items()}
     assert min(sizes.values()) > 0.0
     monkeypatch.undo()
-    # Logits 50 and 0, 0, 0, 0 have a mean square of 500, times 1/100.
-    silent = {"actor": _layer(2, np.zeros((SEEN + MESSAGE, 5)), [50.0, 0, 0, 0, 0])}
-    _, loss = replay._losses(SILENT, (0.0, 1.0))
-    flat = jax.jit(loss)(silent, _critic(0 * a, 0 * b, 2.0), batch, keys)
-    assert float(flat) == pytest.approx(5.0 - 2.0, rel=1e-5)
+    # Logits 50 and 0, 0, 0, 0 have a mean square of 500, times 1/100; I2C's agents also
+    # bear the loss of their prior networks, here 7.
+    sure = {"actor": _layer(2, np.zeros((SEEN + MESSAGE, 5)), [50.0, 0, 0, 0, 0])}
+    monkeypatch.setattr(replay, "_prior_loss", lambda *given: 7.0)  # noqa: ARG005
+    for talk, more in (("none", 0.0), ("i2c", 7.0)):
+        team = Team(WORLD, talk, hidden=8)
+        _, loss = replay._losses(team, (0.0, 1.0))
+        critic = _critic(0 * a, 0 * b, 2.0)
+        flat = jax.jit(loss)(_weights(team) | sure, critic, batch, keys)
+        assert float(flat) == pytest.approx(5.0 - 2.0 + more, rel=1e-5)
 
 
 def _batch_of(seen: np.ndarray, actions: np.ndarray) -> Moves:
@@ -259,39 +279,66 @@ def test_influence_is_the_divergence_of_what_q_favours_by_hand() -> None:
     given = np.full(5, 0.2)  # agent 1 does 3, and then Q has no wish
     expected = np.sum(given * np.log(given / plain))
     assert float(find(critic, move, 0, 1)) == pytest.approx(expected, abs=1e-6)
-    # Q wants both to do the same, strongly: knowing the other's action is worth ln 5.
+    # Q wants both to do the same: knowing the other's action is worth ln 5, also where
+    # the exponential of Q is not a float.
     w = np.zeros((2 * (SEEN + ACTIONS), ACTIONS))
     w[-2 * ACTIONS :] = np.concatenate([np.eye(ACTIONS)] * 2)
-    both = [(_single(w), _single([-1.0] * 5)), (_single([[60.0]] * 5), _single([0.0]))]
-    for i, j in ((0, 1), (1, 0)):
+    for strength, i, j in ((60.0, 0, 1), (60.0, 1, 0), (1000.0, 0, 1)):
+        last = _single([[strength]] * 5), _single([0.0])
+        both = [(_single(w), _single([-1.0] * 5)), last]
         assert float(find(both, move, i, j)) == pytest.approx(math.log(5.0), rel=1e-5)
 
 
 def test_prior_networks_learn_to_ask_those_above_the_median() -> None:
-    """Agent 0 does 0: that matters to 1 and 2, more than they do to it, 2 more than 1.
+    """Agent 0 does 0, which matters to the others; they matter to it if they do 1.
 
-    Agents 1 and 2 are nothing to each other. Asked are: 2 by 0, 0 by 1, and 0 by 2.
+    They do so in the second move alone, and are nothing to each other. By the median of
+    both moves, agent 0 asks nobody in the first, and both others in the second.
+    The networks that learn are those by which agents ask when they play.
     """
     team = Team(replace(CN, steps=2), "i2c", hidden=8)
     rng, seen = np.random.default_rng(0), CN.observation
     move = _batch_of(rng.normal(size=(3, seen)), np.eye(ACTIONS)[[0, 3, 3]])
-    batch = jax.tree.map(lambda x: x[None], move)
+    second = move._replace(actions=_single(np.eye(ACTIONS)[[0, 1, 1]]))
+    batch = jax.tree.map(lambda *x: np.stack(x), move, second)
     strengths = {(0, 1): math.log(2.0), (0, 2): math.log(3.0)}
-    logits = np.array([[0.5, -1.0], [2.0, 0.1], [-0.7, 1.5]])
-    weights = _weights(team)
-    hidden, (w, _) = weights["prior"]
-    weights["prior"] = [hidden, (0.0 * w, _single(logits))]
+    weights = _weights(team, seed=8)
+    logits = np.array(
+        [
+            np.maximum(move.seen[i] @ w1[i] + b1[i], 0.0) @ w2[i] + b2[i]
+            for (w1, b1), (w2, b2) in [weights["prior"]]
+            for i in range(3)
+        ]
+    )
     loss = jax.jit(jax.value_and_grad(partial(replay._prior_loss, team)))
     found, gradient = loss(weights, _coupled(3, seen, strengths), batch)
-    label = np.array([[0, 1], [1, 0], [1, 0]])
+    label = np.array([[[0, 0], [1, 0], [1, 0]], [[1, 1], [1, 0], [1, 0]]])
     expected = np.mean(np.log1p(np.exp(logits)) - label * logits)
     assert float(found) == pytest.approx(expected, rel=1e-5)
-    slope = (1.0 / (1.0 + np.exp(-logits)) - label) / 6.0
+    slope = (1.0 / (1.0 + np.exp(-logits)) - label.mean(axis=0)) / 6.0
     np.testing.assert_allclose(gradient["prior"][1][1], slope, atol=1e-6)
     assert not any(np.any(w) for w in jax.tree.leaves(gradient["sender"]))
+    # Agent j sends 1 in place j, so that hearing from it is asking it.
+    ears = jax.jit(partial(hear, team))
+    sent = np.eye(3, MESSAGE, dtype=np.float32)
+    heard = np.asarray(ears(weights, move.seen, sent, jax.random.key(0)))[:, :3]
+    asked = heard[~np.eye(3, dtype=bool)].reshape(3, 2) > 0.0
+    np.testing.assert_array_equal(asked, logits > 0.0)
+    assert asked.tolist() == [[True, True], [False, True], [True, False]]
 
 
 # --- an update, and a run ---------------------------------------------------------
+
+
+def _wishing() -> list[Any]:
+    """Return a critic of the usual size: 64, and 1 for every agent that does 0."""
+    n, width = WORLD.agents, replay.CRITIC
+    layers = [np.zeros((n * (SEEN + ACTIONS), width)), np.zeros((width, width))]
+    layers.append(np.zeros((width, 1)))
+    for i in range(n):
+        layers[0][n * SEEN + ACTIONS * i, i] = layers[1][i, i] = layers[2][i, 0] = 1.0
+    biases = [np.zeros(width), np.zeros(width), [64.0]]
+    return [(_single(w), _single(b)) for w, b in zip(layers, biases, strict=True)]
 
 
 def test_an_update_draws_from_what_is_filled_and_copies_follow_by_a_hundredth(
@@ -322,6 +369,13 @@ def test_an_update_draws_from_what_is_filled_and_copies_follow_by_a_hundredth(
         assert 0.9 * replay.RATE < moved.max() < 1.01 * replay.RATE
         expected = 0.99 * np.asarray(was) + 0.01 * np.asarray(now)
         np.testing.assert_allclose(slow, expected, atol=1e-7)
+    # Q far above its target falls; agents do more of what it wishes, less of the rest.
+    wishing = learner._replace(critic=_wishing())
+    led = update(wishing, half, jax.random.key(0))
+    rate = replay.RATE
+    assert float(led.critic[-1][1][0]) - 64.0 == pytest.approx(-rate, rel=0.02)
+    moved = np.asarray(led.weights["actor"][-1][1] - learner.weights["actor"][-1][1])
+    np.testing.assert_allclose(moved, [[rate] + [-rate] * 4] * 2, rtol=0.02)
     for row in (0, half - 1):
         lost = update(spoiled(rows == row), half, jax.random.key(0))
         assert np.all(np.isnan(lost.critic[-1][1]))

@@ -82,6 +82,12 @@ def test_half_the_noise_is_noticed():
     assert unsampled > 2.0 * full
 
 
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+def test_no_gaussian_release_is_purely_private(rate):
+    law = {"sensitivity": 1.0, "sigma": 1.0, "rate": rate}
+    assert sampling.sampled_gaussian_epsilon(**law, delta=0.0) == math.inf
+
+
 @pytest.mark.parametrize("rate", [0.0, 1.5, math.nan])
 def test_a_rate_is_checked(rate):
     with pytest.raises(ValueError, match="'rate' parameter"):

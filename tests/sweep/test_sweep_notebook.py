@@ -27,17 +27,17 @@ def test_a_notebook_is_read(tmp_path):
 @pytest.fixture
 def batch(tmp_path, monkeypatch):
     """A book that holds one notebook of ours, as it is edited."""
-    source = ROOT / "notebooks" / "truthful" / "07_batch.md"
+    source = ROOT / "notebooks" / "truthful" / "08_batch.md"
     copy = tmp_path / "notebooks" / "truthful" / source.name
     copy.parent.mkdir(parents=True)
     copy.write_bytes(source.read_bytes())
     (tmp_path / "dplib").symlink_to(ROOT / "dplib")
     monkeypatch.setattr(notebooks, "_LIBRARY", tmp_path / "dplib")
-    return notebooks.read("truthful/07_batch")
+    return notebooks.read("truthful/08_batch")
 
 
 def test_a_notebook_of_the_book_is_found_by_its_name(batch):
-    assert batch.name == "truthful/07_batch"
+    assert batch.name == "truthful/08_batch"
     assert [p.name for p in batch.parameters][:2] == ["epsilon", "B"]
 
 

@@ -73,20 +73,27 @@ def _no_windows():
         ("05_incentives", {"epsilon": 0}),
         ("05_incentives", {"B": 0}),
         ("05_incentives", {"agent": 9}),
-        ("05_incentives", {"steps": 1}),
-        ("05_incentives", {"runs": 1}),
-        ("06_your_team", {"epsilon": 0}),
-        ("06_your_team", {"B": "1"}),
-        ("07_batch", {"epsilon": 0, "noise": "table"}),
-        ("07_batch", {"epsilon": "1", "noise": "none"}),
-        ("07_batch", {"B": 0}),
-        ("07_batch", {"steps": 0}),
-        ("07_batch", {"steps": 2 * 10**21}),
-        ("07_batch", {"agent": 0}),
-        ("07_batch", {"agent": 4, "problem_file": "my_team.yml"}),
-        ("07_batch", {"noise": "table", "problem_file": "my_team.yml", "agent": 1}),
-        ("07_batch", {"noise": "loud"}),
-        ("07_batch", {"lie": "white"}),
+        ("06_deterrence", {"epsilon": 0}),
+        ("06_deterrence", {"B": 0}),
+        ("06_deterrence", {"agent": 9}),
+        ("06_deterrence", {"steps": 1}),
+        ("06_deterrence", {"runs": 1}),
+        ("07_your_team", {"epsilon": 0}),
+        ("07_your_team", {"B": "1"}),
+        ("07_your_team", {"problem_file": ""}),
+        ("07_your_team", {"steps": 0}),
+        ("07_your_team", {"runs": 1}),
+        ("07_your_team", {"seed": -1}),
+        ("08_batch", {"epsilon": 0, "noise": "table"}),
+        ("08_batch", {"epsilon": "1", "noise": "none"}),
+        ("08_batch", {"B": 0}),
+        ("08_batch", {"steps": 0}),
+        ("08_batch", {"steps": 2 * 10**21}),
+        ("08_batch", {"agent": 0}),
+        ("08_batch", {"agent": 4, "problem_file": "my_team.yml"}),
+        ("08_batch", {"noise": "table", "problem_file": "my_team.yml", "agent": 1}),
+        ("08_batch", {"noise": "loud"}),
+        ("08_batch", {"lie": "white"}),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_one_sentence(name: str, bad: dict[str, Any]) -> None:
@@ -109,16 +116,16 @@ def test_a_bad_value_is_one_sentence(name: str, bad: dict[str, Any]) -> None:
     ],
 )
 def test_every_lie_and_every_noise_in_the_batch_notebook(lie: str, noise: str) -> None:
-    execute("07_batch", {"lie": lie, "noise": noise, "steps": 1})
+    execute("08_batch", {"lie": lie, "noise": noise, "steps": 1})
 
 
 @pytest.mark.parametrize("text", [ONE_TEAM, STAR])
-@pytest.mark.parametrize("name", ["06_your_team", "07_batch"])
+@pytest.mark.parametrize("name", ["07_your_team", "08_batch"])
 def test_teams_of_a_reader(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / "team.yml"
     path.write_text(text)
-    more = {"steps": 20, "agent": 1, "lie": "best"} if name == "07_batch" else {}
-    execute(name, {"problem_file": str(path), **more})
+    more = {"agent": 1, "lie": "best"} if name == "08_batch" else {"runs": 2}
+    execute(name, {"problem_file": str(path), "steps": 20, **more})
 
 
 @pytest.mark.slow
@@ -134,7 +141,8 @@ def test_teams_of_a_reader(tmp_path: Path, name: str, text: str) -> None:
         ("04_convergence", {"steps": 1000, "live": 2, "epsilon": 20.0, "B": 0.01}),
         # Agents 1 and 5 gain nothing by the opposite corner in so few steps, and the
         # lie of agent 2 does not reach everybody: this contradicted the ledger.
-        *(("05_incentives", {"steps": 1000, "runs": 2, "agent": k}) for k in (1, 2, 5)),
+        *(("05_incentives", {"agent": k}) for k in (1, 2, 5)),
+        *(("06_deterrence", {"steps": 1000, "runs": 2, "agent": k}) for k in (1, 2, 5)),
     ],
 )
 def test_allowed_values_never_contradict_the_ledger(

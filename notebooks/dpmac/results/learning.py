@@ -7,7 +7,7 @@ published code. A row has the mean return of greedy episodes, noise on, of every
 
 from dplib.dpmac import training
 from dplib.dpmac.agents import Team
-from dplib.dpmac.paper import TASKS, noise_sigma
+from dplib.dpmac.paper import TASKS, check_plan, noise_sigma
 from dplib.dpmac.worlds import WORLDS
 from dplib.rng import stream
 
@@ -32,6 +32,7 @@ ONLY_CCN = [("tarmac", "0.01"), ("plain", "none"), ("plain", "1"), ("plain", "0.
 
 def tasks():
     """Return every way to talk with every budget, world by world."""
+    check_plan(PARAMETERS, "dpmac/learning")
     return [
         (world, talk, epsilon)
         for world in PARAMETERS["worlds"]

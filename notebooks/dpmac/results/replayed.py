@@ -7,7 +7,7 @@ mean return of greedy episodes, noise on, of every seed.
 
 from dplib.dpmac import replay
 from dplib.dpmac.agents import Team
-from dplib.dpmac.paper import TASKS, noise_sigma
+from dplib.dpmac.paper import TASKS, check_plan, noise_sigma
 from dplib.dpmac.worlds import WORLDS
 from dplib.rng import stream
 
@@ -31,6 +31,7 @@ TALKS = {
 
 def tasks():
     """Return every way to talk with every budget, world by world."""
+    check_plan(PARAMETERS, "dpmac/replayed")
     return [
         (world, talk, epsilon)
         for world in PARAMETERS["worlds"]
