@@ -4,6 +4,7 @@ For notebooks
     `claims`: `open_notebook`, its six checks and closing table, `printed`;
     `replicates`: `Interval`, `mean_interval`, `share_interval`, `quantile_interval`;
     `rounding`: `shown`, `rounded`; `figures`: `use_style`, `show`;
+    `explorer`: `show`, a slider over a table;
     `stored`: `load` and `confirm` a stored result.
 Behind them
     `ledger`: the claims of a chapter, and what each verdict needs; `verdicts`: how a

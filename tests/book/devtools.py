@@ -170,6 +170,17 @@ class Browser:
         wanted = {"name": "prefers-color-scheme", "value": scheme}
         self.call("Emulation.setEmulatedMedia", features=[wanted])
 
+    def press(self, key: str) -> None:
+        """Press a key that is called by its name, such as ArrowRight or Tab."""
+        codes = {"Tab": 9, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowRight": 39}
+        facts = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
+        for kind in ("rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, **facts)
+
+    def scripts(self, *, run: bool) -> None:
+        """Let pages run their scripts, or not; those of the tests always run."""
+        self.call("Emulation.setScriptExecutionDisabled", value=not run)
+
     def open(self, address: str) -> list[str]:
         """Open a page and return what it complained about while it loaded."""
         self.events.clear()

@@ -239,8 +239,34 @@ def images(source: Path) -> list[str]:
     return problems
 
 
+#: Chapters that reproduce no paper: no ledger, but formulas that are asserted.
+WITHOUT_PAPER = {"start"}
+
+
+def asserted(source: Path) -> list[str]:
+    """A page without a ledger has no claim, and asserts something computed."""
+    found = [o for _, o in _outputs(stored(source)) if claims.MIME_TYPE in str(o)]
+    problems = ["a claim on a page of no paper"] if found else []
+    tests = [
+        node.test
+        for cell in _code(stored(source))
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Assert)
+    ]
+    computed = [
+        isinstance(test, ast.Compare)
+        and any(isinstance(node, ast.Name) for node in ast.walk(test))
+        for test in tests
+    ]
+    if not computed or not all(computed):
+        problems.append("a page of no paper asserts its formulas: assert a < b")
+    return problems
+
+
 def verdicts(source: Path) -> list[str]:
     """Ledger and stored claims agree: each claim checked once, words and all."""
+    if source.parent.name in WITHOUT_PAPER:
+        return asserted(source)
     name, notebook = notebooks.name_of(source), stored(source)
     path = root_of(source) / "book" / "claims" / f"{source.parent.name}.yml"
     wanted = {claim.id: claim for claim in ledger.load_chapter(path).of_notebook(name)}

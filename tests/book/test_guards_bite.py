@@ -56,6 +56,29 @@ def complaints(root):
     return "\n".join([*pair, *guards.book_problems(root)])
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("assert 1 / n < 1", ""),
+        ("print(1 / n < 1)", "asserts its formulas"),
+        ("assert 0 < 1", "asserts its formulas"),
+        ("assert n", "asserts its formulas"),
+        ("book.table()\nassert n > 0", "a claim on a page of no paper"),
+    ],
+)
+def test_a_page_of_no_paper_asserts_something(root, monkeypatch, line, words):
+    monkeypatch.setattr(guards, "WITHOUT_PAPER", {"truthful"})
+    notebook = nbformat.read(root / IPYNB, as_version=4)
+    code = [c for c in notebook.cells if c.cell_type == "code"]
+    if "a claim" not in words:
+        for one in code:
+            one.outputs = []
+    code[-1].source = line
+    nbformat.write(notebook, root / IPYNB)
+    found = "\n".join(guards.verdicts(root / MD))
+    assert words in found if words else found == ""
+
+
 def test_the_pristine_book_passes_every_guard(root):
     checkpoints = root / "notebooks" / "truthful" / ".ipynb_checkpoints"
     checkpoints.mkdir()

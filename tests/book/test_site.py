@@ -393,6 +393,64 @@ def test_a_rebuilt_page_shows_its_figure_early_and_keeps_the_audit_small(browser
         assert found.line <= 1, (name, found)
 
 
+# The table of an explorer as texts, and what the slider shows.
+TABLE = """[...document.querySelectorAll(".explorer tbody tr")].map(
+  (row) => [...row.cells].map((cell) => cell.textContent))"""
+SHOWN = """[".explorer-place", ".explorer-value"].flatMap((part) =>
+  [...document.querySelectorAll(".explorer " + part)].map((e) => e.innerText))"""
+FOCUSED = "document.activeElement.matches('.explorer input[type=range]')"
+EXPLORED = ["start/01_privacy", "rewards/05_cost"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", EXPLORED)
+def test_an_explorer_answers_to_the_keyboard_as_its_table_says(browser, name):
+    browser.resize(PHONE)
+    assert browser.open((SITE / "notebooks" / f"{name}.html").as_uri()) == []
+    table = browser.evaluate(TABLE)
+    assert len(table) > 5
+    start = int(browser.evaluate("document.querySelector('.explorer').dataset.start"))
+    assert browser.evaluate(SHOWN) == table[start]
+
+    # The Tab key leads there from the fold of the code that made it.
+    fold = "document.querySelector('.explorer').closest('.cell').querySelector"
+    browser.evaluate(f"{fold}('summary').focus()")
+    browser.press("Tab")
+    assert browser.evaluate(FOCUSED)
+    browser.press("Home")
+    for row in table:
+        assert browser.evaluate(SHOWN) == row
+        said = browser.evaluate("document.activeElement.ariaValueText")
+        assert said.endswith(f" = {row[0]}")
+        browser.press("ArrowRight")
+    browser.press("ArrowLeft")
+    assert browser.evaluate(SHOWN) == table[-2]
+    live = "document.querySelector('.explorer output').ariaLive"
+    assert browser.evaluate(live) == "polite"
+    label = "document.querySelector('.explorer input').labels[0].innerText"
+    assert browser.evaluate(label) == f"ε = {table[-2][0]}"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", EXPLORED)
+def test_without_scripts_and_on_paper_an_explorer_is_its_table(browser, name):
+    address = (SITE / "notebooks" / f"{name}.html").as_uri()
+    visible = "document.querySelector('.explorer table').checkVisibility()"
+    slider = "!!document.querySelector('.explorer input')?.checkVisibility()"
+    browser.open(address)
+    assert browser.evaluate(f"[{visible}, {slider}]") == [False, True]
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert browser.evaluate(f"[{visible}, {slider}]") == [True, False]
+    browser.call("Emulation.setEmulatedMedia", media="")
+    browser.scripts(run=False)
+    try:
+        browser.open(address)
+        assert browser.evaluate(f"[{visible}, {slider}]") == [True, False]
+    finally:
+        browser.scripts(run=True)
+
+
 @pytest.mark.browser
 def test_search_finds(browser: Browser) -> None:
     address = f"{(SITE / 'search.html').as_uri()}?q=saddle+point"
