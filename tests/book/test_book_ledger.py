@@ -149,16 +149,9 @@ def test_ten_headlines_lead_two_of_each_paper(page):
             assert _claim(name).verdict in set(ledger.TELLS) - {"shown"}, name
 
 
-#: Chapters whose landing page still lists all of their claims.
-ALL_CLAIMS = {"dpmac"}
-
-
 @pytest.mark.parametrize("chapter", ledger.CHAPTERS)
 def test_a_landing_page_leads_with_five_headlines_of_its_chapter(chapter):
     chosen = _chosen(f"notebooks/{chapter}/index.md")
-    if chapter in ALL_CLAIMS:
-        assert not chosen, f"{chapter} leads with findings: take it out of ALL_CLAIMS"
-        return
     assert len(set(chosen)) == 5
     for name in chosen:
         assert name.startswith(f"{chapter}."), name
