@@ -289,8 +289,6 @@ def verdicts(source: Path) -> list[str]:
 TO_REBUILD = {
     *(f"truthful/{name}" for name in ("01_problem", "04_convergence")),
     *(f"truthful/{name}" for name in ("05_incentives", "06_your_team", "07_batch")),
-    "rewards/07_waypoints",
-    *(f"rewards/{name}" for name in ("08_your_rewards", "09_batch", "10_sweep")),
 }
 LARGEST = 20  # lines of a cell that a reader sees
 VISIBLE = 100  # lines of code that a reader sees on a page: about 80
