@@ -312,11 +312,7 @@ def verdicts(source: Path) -> list[str]:
 # -- one story a page ------------------------------------------------------------
 
 #: Pages that do not have the form of CONTRIBUTING yet, and are excused from `story`.
-TO_REBUILD = {
-    "truthful/08_batch",
-    "rewards/07_waypoints",
-    *(f"rewards/{name}" for name in ("08_your_rewards", "09_batch", "10_sweep")),
-}
+TO_REBUILD: set[str] = set()
 LARGEST = 20  # lines of a cell that a reader sees
 VISIBLE = 100  # lines of code that a reader sees on a page: about 80
 LINE = 92  # characters of a verdict's word and finding: one line on a desk
