@@ -311,8 +311,6 @@ def verdicts(source: Path) -> list[str]:
 
 # -- one story a page ------------------------------------------------------------
 
-#: Pages that do not have the form of CONTRIBUTING yet, and are excused from `story`.
-TO_REBUILD: set[str] = set()
 LARGEST = 20  # lines of a cell that a reader sees
 VISIBLE = 100  # lines of code that a reader sees on a page: about 80
 LINE = 92  # characters of a verdict's word and finding: one line on a desk
@@ -374,8 +372,6 @@ def lines(cell: Any) -> int:
 
 def story(source: Path) -> list[str]:
     """The page is one story: little visible code, verdicts of one line, exercises."""
-    if notebooks.name_of(source) in TO_REBUILD:
-        return []
     notebook, text = stored(source), source.read_text(encoding="utf-8")
     seen = [(cell.source, lines(cell)) for cell in visible(notebook)]
     problems = [
@@ -449,9 +445,7 @@ def errata(text: str) -> list[str]:
 
 def change_it(source: Path) -> list[str]:
     """Below what a stored run shows stands the command for other parameters."""
-    name, notebook = notebooks.name_of(source), stored(source)
-    if name in TO_REBUILD:
-        return []
+    notebook = stored(source)
     code = "\n".join(cell.source for cell in _code(notebook))
     wanted = set(re.findall(r'stored\.load\(\s*"([^"]+)"', code))
     problems, offered, folders = [], set(), []
@@ -466,6 +460,7 @@ def change_it(source: Path) -> list[str]:
         offered.add(change.definition.name)
         folders.append(change.out)
         if change.page != source:
+            name = notebooks.name_of(source)
             problems.append(f"Change it: it must show this page: --show {name}")
     if len(set(folders)) < len(folders):
         problems.append("Change it: two commands with one --out")

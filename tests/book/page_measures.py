@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devtools import Browser, find_chromium
-from guards import TO_REBUILD, lines, stored, visible
+from guards import lines, stored, visible
 
 from dplib.book import notebooks
 
@@ -97,7 +97,6 @@ def main() -> None:
             print(
                 f"{name:28}{one.height:7.0f}{one.audit:7.0%}{figure:>8}{one.line:6}"
                 f"{one.visible:6}{one.largest:6}"
-                f"{'  (to rebuild)' if name in TO_REBUILD else ''}"
             )
 
 

@@ -24,13 +24,6 @@ def test_notebook_passes(source, guard):
         pytest.fail("\n".join([str(source.relative_to(ROOT)), *found]), pytrace=False)
 
 
-def test_pages_to_rebuild_exist_and_are_to_be_rebuilt(monkeypatch):
-    assert set(map(notebooks.name_of, SOURCES)) >= guards.TO_REBUILD
-    excused = [one for one in SOURCES if notebooks.name_of(one) in guards.TO_REBUILD]
-    monkeypatch.setattr(guards, "TO_REBUILD", set())
-    assert [notebooks.name_of(one) for one in excused if not guards.story(one)] == []
-
-
 def test_no_half_pair_no_lost_claim_no_chapter_over_budget():
     found = guards.book_problems(ROOT)
     if found:
