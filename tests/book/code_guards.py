@@ -19,7 +19,8 @@ from scipy import cluster, optimize, sparse, stats
 #: What a notebook may import. Neither clock nor network, no other program, no system.
 IMPORTS = {
     *("collections", "csv", "dataclasses", "fractions", "functools", "itertools"),
-    *("math", "pathlib", "tempfile", "numpy", "scipy", "matplotlib", "seaborn", "jax"),
+    *("math", "pathlib", "tempfile", "numpy", "scipy", "matplotlib", "seaborn"),
+    *("jax", "optax"),
     *("cvxpy", "dplib"),
 }
 # Makers of generators, and services that write verdicts.
