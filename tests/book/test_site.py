@@ -211,6 +211,17 @@ def test_what_notebooks_read_can_be_downloaded() -> None:
         assert {Path(link).name for link in links} == wanted, name
 
 
+def test_every_change_it_says_how_its_command_is_given() -> None:
+    boxes = [
+        box
+        for page in SITE.glob("notebooks/*/*.html")
+        for box in page.read_text(encoding="utf-8").split('"change-it admonition"')[1:]
+    ]
+    assert len(boxes) > 10
+    how = "book/reproduce.html#reproduce-change"
+    assert all(how in box.split("</div>")[0] for box in boxes)
+
+
 def test_every_internal_link_resolves_and_claims_have_one_place() -> None:
     broken = []
     for path in pages():
