@@ -11,8 +11,6 @@
     A picture: what the papers promise, and what their messages give away.
 ``{errata}``
     The claims that could not be confirmed as printed (`DOUBTFUL`).
-``{chapter-claims} NAME``
-    The claims of one chapter, for its landing page.
 ``{claim-legend}``
     What the verdicts and the kinds of evidence say.
 ``{status-table}``
@@ -42,7 +40,7 @@ LOGGER = logging.getLogger(__name__)
 SCOREBOARD = "book/claims"
 DIRECTIVES = (
     *("findings", "scoreboard", "claim-total", "promises", "errata"),
-    *("chapter-claims", "claim-legend", "status-table"),
+    *("claim-legend", "status-table"),
 )
 
 
@@ -69,8 +67,7 @@ class FromLedger(SphinxDirective):
         elif self.name == "errata":
             doubtful = {c.chapter for c in book.claims() if c.verdict in DOUBTFUL}
             chapters = [name for name in book.ledgers if name in doubtful]
-        of_a_chapter = self.name == "chapter-claims" or bool(argument)
-        if of_a_chapter and argument not in book.ledgers:
+        if argument and argument not in book.ledgers:
             known = ", ".join(book.ledgers)
             raise self.error(
                 f"{self.name}: the chapter must be one of {known}. Got {argument!r}."
@@ -123,7 +120,7 @@ def html(app: Sphinx, page: str, kind: str, chapter: str, chosen: list[str]) -> 
             return ledger_html.total(book)
         case "scoreboard", False:
             return ledger_html.summary(book) + ledger_html.FILTER
-        case (("scoreboard" | "chapter-claims"), True):
+        case "scoreboard", True:
             return ledger_html.chapter_table(book, chapter, link)
         case "errata", False:
             return errata_summary(book) + ledger_html.FILTER

@@ -347,8 +347,8 @@ PAGES = {
     "```{scoreboard}\n```\n\n```{claim-legend}\n```\n",
     "errata": "# Errata\n\n```{errata}\n```\n",
     "status": "# Status\n\n```{status-table}\n```\n",
-    "notebooks/truthful/01_a": "# A & B\n\n```{chapter-claims} truthful\n```\n\n"
-    "```{findings} truthful\ntruthful.c0\n```\n\n```{claim-total}\n```\n",
+    "notebooks/truthful/01_a": "# A & B\n\n```{findings} truthful\ntruthful.c0\n"
+    "```\n\n```{claim-total}\n```\n",
 }
 
 
@@ -412,8 +412,7 @@ def test_pages_are_filled_linked_and_follow_their_sources(book: Book) -> None:
 def test_a_disagreement_stops_the_build(book: Book) -> None:
     folder = book.root / "notebooks" / "truthful"
     (folder / "01_a.md").write_text(
-        "# A\n\n```{chapter-claims} nowhere\n```\n\n"
-        "```{findings} elsewhere\n```\n\n```{findings}\ntruthful.c0\n```\n"
+        "# A\n\n```{findings} elsewhere\n```\n\n```{findings}\ntruthful.c0\n```\n"
     )
     (folder / "01_a.ipynb").unlink()
     book.write_notebook("truthful/02_b", book.payloads[1:])
@@ -424,7 +423,6 @@ def test_a_disagreement_stops_the_build(book: Book) -> None:
         "truthful/01_a checks it.",
         "checked in truthful/02_b, but the ledger assigns it to truthful/01_a",
         "02_b: the notebook checks claims, but _toc.yml does not list it",
-        "the chapter must be one of truthful. Got 'nowhere'",
         "the chapter must be one of truthful. Got 'elsewhere'",
         "'truthful.c0' is no claim that a notebook has checked",
     ):
