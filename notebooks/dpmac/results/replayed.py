@@ -37,7 +37,6 @@ def tasks():
         for world in PARAMETERS["worlds"]
         for talk, budgets in TALKS.items()
         for epsilon in budgets
-        if world == "CCN" or (epsilon == "none" and talk != "i2c")
     ]
 
 
