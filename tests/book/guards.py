@@ -31,6 +31,7 @@ Guard = Callable[[Path], list[str]]
 BUDGET_NOTEBOOK = 90.0  # CPU seconds
 BUDGET_CHAPTER = 450.0
 WIDTH = 80
+TYPE = 10  # points, of figures: 11 pixels on a phone (book.css)
 WIDEST = 0.1  # tolerance of a printed number, relative
 
 _FOLDERS = (
@@ -42,6 +43,8 @@ ABSOLUTE = re.compile(
     rf"(?:(?<![\w./~-])|file://(?:localhost)?)/(?:{_FOLDERS})/[\w.]"
     r"|\b[A-Za-z]:(?:\\\\?|/)(?:Users|home|Documents)\b"
 )
+#: The size of the type of a text that matplotlib has drawn, over a hundred points.
+_SIZE = re.compile(r"scale\((0?\.\d+) -")
 _TAGS = {"parameters", "hide-input", "hide-cell", "remove-input"}
 # All metadata that a cell may have; others change what the page shows of it.
 _METADATA = {
@@ -228,6 +231,11 @@ def images(source: Path) -> list[str]:
         if figures.canonical_svg(svg) != svg:
             problems.append(
                 "a figure that is not canonical SVG: use dplib.book.figures.show"
+            )
+        sizes = [100 * float(size) for size in _SIZE.findall(svg)]
+        if min(sizes, default=TYPE) < TYPE - 0.05:
+            problems.append(
+                f"a figure with type of {min(sizes):.0f} points, not {TYPE}"
             )
         header = cell.metadata.get("mystnb", {})
         image, figure = header.get("image") or {}, header.get("figure") or {}

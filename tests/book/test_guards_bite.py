@@ -294,6 +294,10 @@ CELLS = [
     (data(FIGURE, "text/latex", "x"), "an output of type text/latex, which nbval"),
     (data(FIGURE, "image/png", "x"), "an output of type image/png, which nbval"),
     (data(FIGURE, SVG, lambda svg: f'<?xml version="1.0"?>\n{svg}'), "not canonical"),
+    (
+        data(FIGURE, SVG, lambda svg: svg.replace("scale(0.11", "scale(0.09")),
+        "9 points",
+    ),
     # An empty block of a header, `image:` or `figure:`, is None.
     (cell(FIGURE, "metadata", "mystnb", "image", None), "without alt text"),
     (cell(FIGURE, "metadata", "mystnb", "figure", None), "without caption"),

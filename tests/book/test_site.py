@@ -326,6 +326,15 @@ def browser(_built: None) -> Iterator[Browser]:
         yield opened
 
 
+# Figures that are shown so small that type of 10 points is less than 11 pixels high.
+SMALL = """async () => {
+  const drawn = [...document.querySelectorAll("article .cell_output img")];
+  for (const image of drawn) { image.loading = "eager"; await image.decode(); }
+  return drawn.filter((image) => image.getBoundingClientRect().width
+    < 0.825 * image.naturalWidth).map((image) => image.getAttribute("src"));
+}"""
+
+
 def visited() -> list[Path]:
     """Return the pages that a reader can choose, and one of each other kind."""
     names = [*toc(), "index", "genindex", "prf-prf", "search", "_modules/index"]
@@ -352,6 +361,8 @@ def test_pages_open_from_disk_and_fit_a_phone(browser: Browser) -> None:
             wide = browser.evaluate("document.documentElement.scrollWidth")
             if wide > width:
                 problems.append(f"{name_of(path)}: {wide} wide on a screen of {width}")
+        small = browser.evaluate(f"({SMALL})()")
+        problems += [f"{name_of(path)}: {name} is shrunk" for name in small]
     assert not problems, "\n".join(problems)
 
 
