@@ -90,17 +90,18 @@ def total(book: Snapshot) -> str:
 
 
 def findings(book: Snapshot, chosen: Iterable[str], link: Link, title: Title) -> str:
-    """Return what came out for some claims, one sentence each, with its page."""
+    """Return some claims, each with what came out below it, and its page."""
     claims = {claim.id: claim for claim in book.claims()}
     items = []
     for one in chosen:
         claim, output = claims[one], book.outputs[one]
         address = escape(link(output.notebook, one))
         items.append(
-            f"<li>{badge(claim.verdict)} <b>{markup(output.finding)}</b>"
-            f"{UNCERTAIN if claim.text else ''}<br><small>{TITLES[claim.chapter]}, "
-            f"{escape(claim.where)}: {markup(claim.says)}. "
-            f'<a href="{address}">{escape(title(output.notebook))}</a></small></li>'
+            f"<li><small>{TITLES[claim.chapter]}, {escape(claim.where)}: "
+            f"{markup(claim.says)}.</small><br>{badge(claim.verdict)} "
+            f"<b>{markup(output.finding)}</b>{UNCERTAIN if claim.text else ''}. "
+            f'<small><a href="{address}">{escape(title(output.notebook))}</a></small>'
+            "</li>"
         )
     return f'<ol class="claim-top">{"".join(items)}</ol>'
 

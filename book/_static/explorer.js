@@ -12,18 +12,33 @@
   };
 
   // A column's values against the rows, from 0 to its top, with a dot at one of them.
-  function curve(values, top) {
+  // Its label stands above; on the axes are three values each, and the slider's name.
+  function curve(values, top, ticks, places, over) {
     const x = (k) => (100 * k) / Math.max(1, values.length - 1);
     const y = (k) => 100 - (100 * Math.min(values[k], top)) / top;
     const space = "http://www.w3.org/2000/svg";
     const svg = document.createElementNS(space, "svg");
     svg.setAttribute("viewBox", "0 0 100 100");
     svg.setAttribute("preserveAspectRatio", "none");
-    const line = document.createElementNS(space, "polyline");
-    line.setAttribute("points", values.map((_, k) => `${x(k)},${y(k)}`).join(" "));
-    svg.append(line);
+    const draw = (name, points) => {
+      const line = document.createElementNS(space, "polyline");
+      line.setAttribute("class", name);
+      line.setAttribute("points", points);
+      svg.append(line);
+    };
+    draw("explorer-grid", "100,0 0,0 0,50 100,50");
+    draw("explorer-line", values.map((_, k) => `${x(k)},${y(k)}`).join(" "));
     const dot = make("span", { class: "explorer-dot" });
-    const box = make("span", { class: "explorer-curve", "aria-hidden": "true" }, svg, dot);
+    const span = (text) => make("span", {}, text);
+    const left = make("span", { class: "explorer-y" }, ...ticks.map(span));
+    const below = make("span", { class: "explorer-x" });
+    for (const k of new Set([0, values.length >> 1, values.length - 1])) {
+      below.append(make("span", { style: `left: ${x(k)}%` }, places[k]));
+    }
+    const plot = make("span", { class: "explorer-plot" }, svg, dot);
+    const name = make("span", { class: "explorer-over" }, over);
+    const parts = [left, plot, below, name];
+    const box = make("span", { class: "explorer-curve", "aria-hidden": "true" }, ...parts);
     const move = (k) => Object.assign(dot.style, { left: `${x(k)}%`, top: `${y(k)}%` });
     return { box, move };
   }
@@ -32,7 +47,9 @@
     const table = explorer.querySelector("table");
     const [over, ...labels] = [...table.tHead.rows[0].cells].map((c) => c.textContent);
     const rows = [...table.tBodies[0].rows].map((row) => [...row.cells]);
+    const places = rows.map((cells) => cells[0].textContent);
     const tops = explorer.dataset.tops.split(" ").map(Number);
+    const ticks = JSON.parse(explorer.dataset.ticks);
 
     const id = `${explorer.id}-slider`;
     const slider = make("input", {
@@ -55,7 +72,7 @@
     const items = labels.map((text, k) => {
       const values = rows.map((cells) => Number(cells[k + 1].dataset.value));
       const value = make("strong", { class: "explorer-value" });
-      const { box, move } = curve(values, tops[k]);
+      const { box, move } = curve(values, tops[k], ticks[k], places, over);
       const name = make("span", { class: "explorer-label" }, text);
       output.append(make("span", { class: "explorer-item" }, name, " ", value, box));
       return { value, move };
@@ -63,8 +80,8 @@
 
     const show = () => {
       const cells = rows[slider.value];
-      place.textContent = cells[0].textContent;
-      slider.setAttribute("aria-valuetext", `${over} = ${cells[0].textContent}`);
+      place.textContent = places[slider.value];
+      slider.setAttribute("aria-valuetext", `${over} = ${places[slider.value]}`);
       items.forEach(({ value, move }, k) => {
         value.textContent = cells[k + 1].textContent;
         move(slider.value);

@@ -1,14 +1,15 @@
 """Explorers: a slider over a table of computed values, on a page without a server.
 
 `show` writes the table. In the built book ``book/_static/explorer.js`` puts a slider
-above it, which shows one row at a time and a small curve for each column, and folds
-the table. The script reads the cells, so that slider and table cannot disagree; where
+above it, which shows one row at a time and a small curve for each column, with values
+on its axes, and folds the table. The script reads the cells, so that slider and table cannot disagree; where
 it does not run (JupyterLab, a browser without scripts) the table is all there is, and
-paper shows the table.
+paper shows the curves and the table.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -33,7 +34,8 @@ class Column:
     values : array_like
         Its values, finite, one for each position of the slider.
     text : callable
-        Writes a value as a reader sees it, with its unit.
+        Writes a value as a reader sees it, with its unit; also on the axis, for 0,
+        half the upper end and the upper end.
     top : float, optional
         Upper end of the curve, whose lower end is 0; the largest value if None. Columns
         that are to be compared need the same.
@@ -60,13 +62,14 @@ def markup(
     check.member("start", start, "explorer.show", at)
     labels = [over, *(column.label for column in columns)]
     head = "".join(f"<th scope='col'>{escape(label)}</th>" for label in labels)
-    cells, tops = [], []
+    cells, tops, ticks = [], [], []
     for column in columns:
         values = check.array(
             "values", column.values, "explorer.Column", shape=(len(at),)
         )
         top = float(np.max(values)) if column.top is None else column.top
         tops.append(shown(check.positive("top", top, "explorer.Column")))
+        ticks.append([column.text(value) for value in (top, top / 2, 0.0)])
         cells.append(
             [
                 f"<td data-value='{shown(value)}'>{escape(column.text(value))}</td>"
@@ -80,7 +83,8 @@ def markup(
     body = "\n".join(rows)
     return (
         f"<div class='explorer' id='explorer-{escape(name)}' "
-        f"data-start='{list(at).index(start)}' data-tops='{' '.join(tops)}'>\n"
+        f"data-start='{list(at).index(start)}' data-tops='{' '.join(tops)}' "
+        f"data-ticks='{escape(json.dumps(ticks))}'>\n"
         f"<table class='explorer-table'>\n<thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
     )

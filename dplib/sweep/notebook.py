@@ -16,6 +16,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import symtable
 import warnings
 from collections.abc import Iterator, Mapping
@@ -165,7 +166,18 @@ def read(given: str | Path) -> Notebook:
             f"The notebook {name} assigns its parameter '{again[0]}' again in a later "
             "cell: its rows would not be those of the value that was asked for."
         )
+    if not _records(cells):
+        raise RefusedError(
+            f"No cell of {name} calls sweep.record, so that a sweep would have no rows "
+            "to collect: name a notebook that does, as truthful/08_batch."
+        )
     return Notebook(name, path.parent, cells, parameters, nbformat.writes(notebook))
+
+
+def _records(cells: tuple[str, ...]) -> bool:
+    """Return whether some cell may call `sweep.record`, under whatever import."""
+    code = "\n".join(ast.unparse(ast.parse(_python(cell))) for cell in cells)
+    return all(re.search(rf"\b{word}\b", code) for word in ("sweep", "record"))
 
 
 def _bound(source: str) -> set[str]:

@@ -1,6 +1,8 @@
 """The table of an explorer holds what it was given, and nothing that is bad."""
 
+import json
 import re
+from html import unescape
 
 import pytest
 
@@ -27,6 +29,13 @@ def test_rows_are_positions_and_cells_are_values_with_their_texts():
 def test_the_top_of_a_curve_is_its_largest_value_unless_given():
     other = explorer.Column("other", [1, 2, 3], str, top=10)
     assert "data-tops='0.9 10'" in table(columns=[COST, other])
+
+
+def test_the_axis_of_a_curve_has_three_values_as_a_reader_sees_them():
+    quoted = explorer.Column("length", [1, 2, 3], "{:g}'".format, top=4)
+    found = re.search("data-ticks='([^']*)'", table(columns=[COST, quoted]))
+    ticks = json.loads(unescape(found[1]))
+    assert ticks == [["90 %", "45 %", "0 %"], ["4'", "2'", "0'"]]
 
 
 @pytest.mark.parametrize(

@@ -404,6 +404,21 @@ def test_nothing_is_folded_on_paper(browser: Browser) -> None:
 
 
 @pytest.mark.browser
+def test_unfolded_code_is_on_paper_at_once(browser: Browser) -> None:
+    # It used to be faded in, and paper showed the first, empty moment.
+    code = "document.querySelector('div.cell details.hide > .cell_input')"
+    line = f"{code}.parentElement.querySelector('summary').checkVisibility()"
+    browser.open((SITE / "notebooks" / "start" / "01_privacy.html").as_uri())
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+        found = browser.evaluate(f"[getComputedStyle({code}).opacity, {line}]")
+        assert found == ["1", False]
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
+@pytest.mark.browser
 def test_a_page_shows_its_figure_early_and_keeps_the_audit_small(browser):
     for source in notebooks.find(ROOT):
         name, found = notebooks.name_of(source), measure(browser, source)

@@ -452,7 +452,9 @@ def test_a_file_of_points_and_a_grid_go_together(notebook, capsys):
 
 def test_s5_replicates_give_every_point_its_seeds(tmp_path, capsys):
     cell = "n = 1\nseed = 2026"
-    notebook = tiny_sweep.write(tmp_path, "x = 1", parameters=cell, name="seeded")
+    notebook = tiny_sweep.write(
+        tmp_path, tiny_sweep.ROW, parameters=cell, name="seeded"
+    )
     options = ("--replicates", "3", "--out", tmp_path / "out", "--dry-run")
     status, printed, _ = run(capsys, notebook, "--grid", "n=5,6", *options)
     assert (status, printed.count("seed=")) == (0, 6)
@@ -484,6 +486,14 @@ def test_what_is_refused_is_told_in_one_line(notebook, ran, capsys, arguments, m
     found, printed, errors = run(capsys, notebook, "--out", out, *arguments)
     assert found == 2
     assert message in errors
+    assert (errors.count("\n"), printed, ran, out.exists()) == (1, "", [], False)
+
+
+def test_a_notebook_that_records_nothing_starts_nothing(tmp_path, ran, capsys):
+    silent = tiny_sweep.write(tmp_path, "x = a * n", name="silent")
+    out = tmp_path / "out"
+    found, printed, errors = run(capsys, silent, "--grid", "n=1", "--out", out)
+    assert (found, "calls sweep.record" in errors) == (2, True)
     assert (errors.count("\n"), printed, ran, out.exists()) == (1, "", [], False)
 
 

@@ -104,13 +104,35 @@ def test_a_later_cell_that_imports_everything_is_refused(tmp_path):
     refused("imports everything of a module", path)
 
 
+@pytest.mark.parametrize(
+    "cell", ["x = a * n", "# sweep.record(x=a)\nx = a", "record = [a]\nrecord.pop()"]
+)
+def test_a_notebook_that_records_nothing_is_refused(tmp_path, cell):
+    refused(
+        "No cell of .*/silent calls sweep.record",
+        tiny_sweep.write(tmp_path, cell, name="silent"),
+    )
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "from dplib import sweep as s\ns.record(x=a)",
+        "from dplib.sweep import record as keep\nkeep(x=a)",
+        "import dplib.sweep\n%time dplib.sweep.record(x=a)",
+    ],
+)
+def test_a_row_may_be_recorded_under_any_import(tmp_path, cell):
+    assert notebooks.read(tiny_sweep.write(tmp_path, cell)).name
+
+
 def test_s3_what_binds_another_n_is_no_assignment(tmp_path):
     cell = (
         "def f(n):\n    n = n + 1\n    return n\n"
         "m = [n for n in range(3)]\nx = dict(n=n)\nclass C:\n    n = 5"
     )
     cell += "\n%timeit -n 3 m\n%cd n = 5 of them"
-    assert notebooks.read(tiny_sweep.write(tmp_path, cell)).name
+    assert notebooks.read(tiny_sweep.write(tmp_path, cell, tiny_sweep.ROW)).name
 
 
 def test_a_pair_whose_files_hold_other_code_is_refused(tmp_path):
@@ -125,7 +147,7 @@ def test_a_pair_whose_files_hold_other_code_is_refused(tmp_path):
 
 
 def version(tmp_path, *cells, parameters=tiny_sweep.PARAMETERS):
-    path = tiny_sweep.write(tmp_path, *cells, parameters=parameters)
+    path = tiny_sweep.write(tmp_path, *cells, tiny_sweep.ROW, parameters=parameters)
     return notebooks.code_version(notebooks.read(path).cells)
 
 
