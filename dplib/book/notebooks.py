@@ -31,6 +31,7 @@ import argparse
 import contextlib
 import datetime
 import hashlib
+import importlib
 import json
 import os
 import platform
@@ -270,6 +271,8 @@ def execute(
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = {} if results is None else {own_results.VARIABLE: str(results)}
     with kernels.surroundings(**own):
+        # Its list of fonts is made here: a kernel that is slow to make it says so.
+        importlib.import_module("matplotlib.font_manager")
         nbclient.execute(
             notebook,
             cwd=str(folder),
