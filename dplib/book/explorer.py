@@ -2,9 +2,9 @@
 
 `show` writes the table. In the built book ``book/_static/explorer.js`` puts a slider
 above it, which shows one row at a time and a small curve for each column, with values
-on its axes, and folds the table. The script reads the cells, so that slider and table cannot disagree; where
-it does not run (JupyterLab, a browser without scripts) the table is all there is, and
-paper shows the curves and the table.
+on its axes, and folds the table. The script reads the cells, so that slider and table
+cannot disagree; where it does not run (JupyterLab, a browser without scripts) the table
+is all there is, and paper shows the curves and the table.
 """
 
 from __future__ import annotations
