@@ -33,7 +33,7 @@ def add_links(app: Sphinx, docname: str, source: list[str]) -> None:
     cells = notebook["cells"]
     for cell in cells:
         if cell["cell_type"] == "markdown":
-            cell["source"] = _CHANGE.sub(r"\1" + _HOW, "".join(cell["source"]))
+            cell["source"] = _CHANGE.sub(_with_how, "".join(cell["source"]))
     code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
     names = _YAML.findall(code) + [f"results/{n}.csv" for n in _STORED.findall(code)]
     there = [name for name in dict.fromkeys(names) if (path.parent / name).is_file()]
@@ -43,3 +43,8 @@ def add_links(app: Sphinx, docname: str, source: list[str]) -> None:
         line = {"cell_type": "markdown", "id": "files", "metadata": {}, "source": text}
         cells.insert(1, line)
     source[0] = json.dumps(notebook)
+
+
+def _with_how(found: re.Match[str]) -> str:
+    text = found[1].rstrip()
+    return text + ("" if text.endswith((".", "`")) else ".") + _HOW

@@ -20,6 +20,7 @@ __all__ = ["setup", "translate"]
 
 _UNDERLINE = re.compile(r"-{3,}\s*$")
 _LITERAL = re.compile(r"(``.+?``|`[^`]+`)")
+_BAR = re.compile(r"(?<!\\)\|")  # a norm in a formula has a bar that is escaped
 _LIST = re.compile(r"\s*([-*+]|\(?[0-9a-z]{1,3}[.)])\s")
 
 
@@ -39,21 +40,31 @@ def translate(lines: list[str]) -> Iterator[str]:
     """Yield the lines of a docstring as reStructuredText."""
     prose = True  # else inside a numpydoc section that has fields
     literal = False  # inside a block that is shown as it stands
+    kept: int | None = None  # indentation of what began a block of its own
+    doctest = False
     previous = ""
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
         if _UNDERLINE.match(following) and line.strip() and not line[0].isspace():
             prose = line.strip() in ("Notes", "Warnings")
+        doctest = bool(line.strip()) and (doctest or line.lstrip().startswith(">>>"))
         if line.strip():
+            indent = len(line) - len(line.lstrip())
+            if kept is not None and indent <= kept:
+                kept = None
             if literal and not _shown(line):
                 literal = False
                 if previous.strip():
                     yield ""
-            if prose and not literal and _opens(previous, line, lines[:number]):
+            opens = prose and not literal and kept is None
+            if opens and _opens(previous, line, lines[:number]):
                 yield from (".. code-block:: text", "")
                 literal = True
         table = literal and line.startswith("|")
-        yield f"    {line}" if table else line if literal else _escape(line)
+        as_it_is = literal or doctest or kept is not None
+        yield f"    {line}" if table else line if as_it_is else _escape(line)
+        if kept is None and line.rstrip().endswith("::"):
+            kept = indent
         previous = line
 
 
@@ -74,6 +85,4 @@ def _opens(previous: str, line: str, before: list[str]) -> bool:
 
 def _escape(line: str) -> str:
     parts = _LITERAL.split(line)
-    if line.lstrip().startswith((">>>", "...")):
-        return line
-    return "".join(p if p.startswith("`") else p.replace("|", r"\|") for p in parts)
+    return "".join(p if p.startswith("`") else _BAR.sub(r"\\|", p) for p in parts)

@@ -76,11 +76,12 @@ def record(**values: object) -> None:
         name: shown(value) if isinstance(value, float) else str(value)
         for name, value in kept.items()
     }
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in cells)
-    body = "".join(f"<td>{html.escape(text)}</td>" for text in cells.values())
+    body = "".join(  # one below the other: a row is wider than a phone or a sheet
+        f"<tr><th scope='row'>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+        for name, text in cells.items()
+    )
     bundle: dict[str, Any] = {
-        "text/html": f"<table><thead><tr>{head}</tr></thead>"
-        f"<tbody><tr>{body}</tr></tbody></table>",
+        "text/html": f"<table class='sweep-row'><tbody>{body}</tbody></table>",
         "text/plain": ", ".join(f"{name} = {text}" for name, text in cells.items()),
         MIME_TYPE: kept,
     }

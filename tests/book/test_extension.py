@@ -489,15 +489,15 @@ def test_docstrings_keep_bars_formulas_and_tables() -> None:
     "lines",
     [
         ["Code::", "", "    |a|"],
-        [".. math::", "", "    a"],
+        [".. math::", "", r"    \|a\|", "", "    |b|"],
+        [r"The norm :math:`\|a\|`, begun :math:`\|b", r"+ c\|` here."],
         ["Returns", "-------", "x : float", "    What.", "", "    More."],
         ["- item", "", "    more"],
         [">>> f()", "'|a|'"],
     ],
 )
 def test_what_is_restructured_text_already_is_left_alone(lines: list[str]) -> None:
-    found = list(plain_docstrings.translate(lines))
-    assert [line.replace("\\", "") for line in found] == lines
+    assert list(plain_docstrings.translate(lines)) == lines
 
 
 def described() -> dict[str, str]:
