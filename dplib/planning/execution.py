@@ -72,13 +72,13 @@ def chance(
 ) -> float:
     """Return the expected value of where an episode ends, plus `each` for every step.
 
+    Parameters that are not described are those of `success_chance`.
+
     Parameters
     ----------
     ends : numpy.ndarray, shape (n_1, ..., n_N)
         Value of each joint state in which an episode may end: 1 for those that count
         makes it a probability, 0 with ``each=1`` the expected number of moves.
-
-    The others are those of `success_chance`.
     """
     check_fit(team, policies, steps, mechanisms, first, "chance")
     N, told = team.n_agents, team.told if mechanisms is not None else ()
