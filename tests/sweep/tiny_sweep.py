@@ -130,7 +130,7 @@ def children(process):
     return found
 
 
-def until(true, seconds=60.0):
+def until(true, seconds=300.0):
     """Wait until something is true, and return it."""
     end = time.monotonic() + seconds
     while not (found := true()):
