@@ -63,7 +63,7 @@ def translate(lines: list[str]) -> Iterator[str]:
         table = literal and line.startswith("|")
         as_it_is = literal or doctest or kept is not None
         yield f"    {line}" if table else line if as_it_is else _escape(line)
-        if kept is None and line.rstrip().endswith("::"):
+        if kept is None and (line.startswith(".. ") or line.rstrip().endswith("::")):
             kept = indent
         previous = line
 
@@ -79,8 +79,7 @@ def _opens(previous: str, line: str, before: list[str]) -> bool:
     if line.startswith("|"):
         return not previous.strip()
     paragraph = next((text for text in reversed(before) if text.strip()), "")
-    announced = paragraph.rstrip().endswith("::") or paragraph.startswith(".. ")
-    return not previous.strip() and not announced and not _LIST.match(paragraph)
+    return not previous.strip() and not _LIST.match(paragraph)
 
 
 def _escape(line: str) -> str:

@@ -36,7 +36,7 @@
       below.append(make("span", { style: `left: ${x(k)}%` }, places[k]));
     }
     const plot = make("span", { class: "explorer-plot" }, svg, dot);
-    const name = make("span", { class: "explorer-over" }, over);
+    const name = make("span", { class: "explorer-over" }, `${over}, not to scale`);
     const parts = [left, plot, below, name];
     const box = make("span", { class: "explorer-curve", "aria-hidden": "true" }, ...parts);
     const move = (k) => Object.assign(dot.style, { left: `${x(k)}%`, top: `${y(k)}%` });

@@ -232,11 +232,9 @@ def images(source: Path) -> list[str]:
             problems.append(
                 "a figure that is not canonical SVG: use dplib.book.figures.show"
             )
-        sizes = [100 * float(size) for size in _SIZE.findall(svg)]
-        if min(sizes, default=TYPE) < TYPE - 0.05:
-            problems.append(
-                f"a figure with type of {min(sizes):.0f} points, not {TYPE}"
-            )
+        size = min(map(float, _SIZE.findall(svg)), default=1.0)
+        if size < TYPE / 100:
+            problems.append(f"a figure with type of {100 * size:g} points, not {TYPE}")
         header = cell.metadata.get("mystnb", {})
         image, figure = header.get("image") or {}, header.get("figure") or {}
         if not str(image.get("alt") or "").strip():

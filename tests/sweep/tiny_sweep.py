@@ -131,7 +131,7 @@ def children(process):
 
 
 def until(true, seconds=300.0):
-    """Wait until something is true, and return it."""
+    """Wait until something is true, and return it; fail only if all hangs."""
     end = time.monotonic() + seconds
     while not (found := true()):
         assert time.monotonic() < end, "waited too long"
