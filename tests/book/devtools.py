@@ -190,9 +190,9 @@ class Browser:
             "document.readyState === 'complete' && "
             "!document.querySelector('meta[http-equiv=refresh]')"
         )
-        self.wait(
-            "!window.MathJax || !MathJax.startup || !MathJax.startup.promise || "
-            "MathJax.startup.promise.then(() => true)"
+        self.evaluate(
+            "window.MathJax?.startup?.promise?.then(() => document.fonts.ready)"
+            "?.then(() => true)"
         )
         return self.complaints()
 
