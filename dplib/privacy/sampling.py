@@ -36,7 +36,7 @@ def sampled_epsilon(*, epsilon: float, rate: float) -> float:
     """
     level = check.nonnegative("epsilon", epsilon, "sampled_epsilon")
     gamma = _rate(rate)
-    if level < 1.0:
+    if level < 700.0:  # exp does not overflow
         return math.log1p(gamma * math.expm1(level))
     return level + math.log(gamma - (gamma - 1.0) * math.exp(-level))
 
@@ -84,11 +84,9 @@ def sampled_gaussian_log_delta(
     0.341344746
     """
     level = check.nonnegative("epsilon", epsilon, "sampled_gaussian_log_delta")
-    full = level + math.log(1.0 - (1.0 - _rate(rate)) * math.exp(-level))
-    full -= math.log(rate)  # the epsilon_0 that sampling turns into epsilon
-    curve = gaussian_log_delta(
-        sensitivity=sensitivity, sigma=sigma, epsilon=max(full, level)
-    )
+    odds = (1.0 - _rate(rate)) / rate  # of not being seen
+    full = level + math.log1p(-math.expm1(-level) * odds)  # before sampling
+    curve = gaussian_log_delta(sensitivity=sensitivity, sigma=sigma, epsilon=full)
     return math.log(rate) + float(curve)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 
 import dp_accounting
 import numpy as np
@@ -19,6 +20,20 @@ def test_epsilon_in_fractions():
     assert sampling.sampled_epsilon(epsilon=3.0, rate=1.0) == pytest.approx(3.0)
     far = sampling.sampled_epsilon(epsilon=1000.0, rate=0.5)
     assert far == pytest.approx(1000.0 - math.log(2), rel=1e-14)
+
+
+@pytest.mark.parametrize("full", [1e-10, 1e-3, 0.5, 3.0])
+@pytest.mark.parametrize("rate", [1e-20, 1e-10, 0.5])
+def test_small_rates_and_epsilons_keep_their_digits(full, rate):
+    """One part in a million was lost where rate and epsilon are both near 1e-10."""
+    epsilon = sampling.sampled_epsilon(epsilon=full, rate=rate)
+    with localcontext(prec=60):
+        exact = (1 + Decimal(rate) * (Decimal(full).exp() - 1)).ln()
+    assert epsilon == pytest.approx(float(exact), rel=1e-14)
+    law = {"sensitivity": 1e-9, "sigma": 1.0}
+    curve = float(gaussian.gaussian_log_delta(**law, epsilon=full))
+    ours = sampling.sampled_gaussian_log_delta(**law, epsilon=epsilon, rate=rate)
+    assert ours == pytest.approx(math.log(rate) + curve, rel=1e-9)
 
 
 @pytest.mark.parametrize("rate", [0.04, 0.5, 1.0])
