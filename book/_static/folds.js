@@ -1,4 +1,5 @@
-/* Folds: on paper all are open, and the target of a link is never inside a closed one. */
+/* Folds: on paper all are open, and the target of a link is never inside a closed one.
+   Figures: the caption of one that is wider than the page says that it scrolls. */
 (() => {
   "use strict";
   let opened = [];
@@ -19,4 +20,11 @@
   }
   addEventListener("hashchange", reveal);
   addEventListener("load", reveal);
+
+  function measure() {
+    for (const figure of document.querySelectorAll(".cell_output figure"))
+      figure.classList.toggle("wide", figure.scrollWidth > figure.clientWidth);
+  }
+  addEventListener("resize", measure);
+  addEventListener("load", measure);
 })();

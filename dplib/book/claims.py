@@ -76,8 +76,10 @@ class _Given:
 
     def found(self, verdict: str, value: Interval | None, finding: str) -> None:
         """Note the verdict, the number that decided, and what the reader sees."""
-        experiment = self.claim.evidence == "sampling" and self.claim.tried
-        if verdict == "refuted" and experiment:
+        sampled = self.claim.evidence == "sampling"
+        if verdict == "unclear":  # within rounding, or within what samples tell
+            verdict = "undecided" if sampled else "not reproduced"
+        if verdict == "refuted" and sampled and self.claim.tried:
             verdict = "not reproduced"
         self.verdict, self.value, self.finding = verdict, value, finding
 
@@ -119,10 +121,10 @@ class _Given:
 
 
 def _judge(cases: Collection[Interval]) -> str:
-    """Return the verdict on a statement from its margins."""
+    """Return the verdict on a statement from its margins, or "unclear"."""
     if all(margin.low >= 0.0 for margin in cases):
         return "reproduced"
-    return "refuted" if any(one.high < 0.0 for one in cases) else "not reproduced"
+    return "refuted" if any(one.high < 0.0 for one in cases) else "unclear"
 
 
 def _worst(cases: Collection[Interval]) -> Interval:
@@ -260,7 +262,8 @@ class Checks:
         *Reproduced* if the margin is at least `bound` in every case, *empty* if
         `trivial` is too; *refuted* if it is below ``-bound`` in some case, and
         *corrected* if besides the repaired statement holds in every case, that of the
-        counterexample included; *not reproduced* if `bound` does not decide.
+        counterexample included. If samples do not decide, it is *undecided*; if
+        `bound` does not, *not reproduced*.
         """
         with self._frame(claim_id, bound, chance) as given:
             _hold(given, margin, repaired, trivial)
@@ -311,14 +314,17 @@ class Checks:
 
         *Underspecified* if the readings decide, or if the ledger lists what we assumed
         and the claim holds under all of them; otherwise *reproduced* if it holds under
-        all; *refuted* if it fails under all; else *not reproduced*.
+        all; *refuted* if it fails under all; *undecided* if it fails under none and
+        samples leave some open; else *not reproduced*.
         """
         with self._frame(claim_id, bound, chance) as given:
             cases = given.cases("margin", margins)
             if len(cases) < 2:
                 raise LedgerError(f"{claim_id}: check_readings needs two or more.")
             each = {_judge([margin]) for margin in cases.values()}
-            verdict = each.pop() if len(each) == 1 else "not reproduced"
+            verdict = "not reproduced" if "refuted" in each else "unclear"
+            if len(each) == 1:
+                (verdict,) = each
             decide = {"reproduced", "refuted"} <= each
             if decide or (verdict == "reproduced" and given.claim.assumed):
                 verdict = "underspecified"

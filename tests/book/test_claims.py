@@ -241,6 +241,20 @@ def test_an_experiment_of_ours_refutes_none_of_the_papers() -> None:
     assert verdict_of(tried, both) == "underspecified"
 
 
+def test_samples_that_leave_a_claim_open_do_not_decide_it() -> None:
+    wide, good, bad = (interval(v, 0.2, 0.0) for v in (0.1, 0.3, -0.3))
+    claim = make("undecided")
+    for check in (
+        holds({"a": wide, "b": good}),
+        readings(wide, wide),
+        readings(wide, good),
+        order(interval(0.0, 0.2, 0.0), interval(0.1, 0.2, 0.0)),
+    ):
+        assert verdict_of(claim, check) == "undecided"
+    for check in (holds({"a": wide, "b": bad}), readings(wide, bad)):
+        assert verdict_of(claim, check) == "not reproduced"
+
+
 @pytest.mark.parametrize("check", [holds, readings])
 def test_stored_samples_may_miss_with_a_stated_chance(check) -> None:
     few = [interval(0.3, 0.1, 0.005)] * 2

@@ -14,6 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 
 from dplib.book.ledger import EVIDENCE, VERDICTS, load_all
 from dplib.book.verdicts import MIME_TYPE, Check
@@ -23,6 +25,7 @@ EXTENSIONS = ROOT / "book" / "_ext"
 sys.path.append(str(EXTENSIONS))
 
 import errata_html  # noqa: E402
+import glued_formulas  # noqa: E402
 import guards  # noqa: E402
 import ledger_html  # noqa: E402
 import plain_docstrings  # noqa: E402
@@ -456,6 +459,17 @@ def test_buttons_follow_the_address_of_the_repository(url: str, address: str) ->
     assert options["repository_url"] == address
     for name in (*repository_buttons.BUTTONS, "launch_buttons"):
         assert bool(options[name]) is bool(address)
+
+
+def test_a_formula_keeps_the_marks_that_touch_it() -> None:
+    line = nodes.paragraph("", "so (", nodes.math("", "x"), nodes.Text("), and "))
+    line += [nodes.math("", "y"), nodes.math("", "z"), nodes.Text("-fold")]
+    page = new_document("page")
+    page += line
+    glued_formulas.glue(None, page, "page")
+    parts = ["so ", "(x),", " and ", "y", "z-", "fold"]
+    assert [part.astext() for part in line] == parts
+    assert [part.astext() for part in page.findall(nodes.math)] == ["x", "y", "z"]
 
 
 def test_docstrings_keep_bars_formulas_and_tables() -> None:

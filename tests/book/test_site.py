@@ -367,6 +367,18 @@ def test_pages_open_from_disk_and_fit_a_phone(browser: Browser) -> None:
 
 
 @pytest.mark.browser
+def test_a_figure_that_is_cut_on_a_phone_says_so(browser: Browser) -> None:
+    hint = "getComputedStyle(figure.querySelector('figcaption'), '::before').content"
+    hints = f"[...document.querySelectorAll('figure.wide')].map((figure) => {hint})"
+    for width, there in ((390, True), (1280, False)):
+        browser.resize(width)
+        browser.open((SITE / "notebooks/rewards/06_input_or_output.html").as_uri())
+        found = browser.evaluate(hints)
+        assert bool(found) is there, width
+        assert all("Swipe" in text for text in found), width
+
+
+@pytest.mark.browser
 def test_mathematics_is_rendered(browser: Browser) -> None:
     with_math = [
         path
