@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dplib import check
 from dplib.privacy.gaussian import gaussian_epsilon, gaussian_log_delta
 
@@ -38,7 +40,7 @@ def sampled_epsilon(*, epsilon: float, rate: float) -> float:
     gamma = _rate(rate)
     if level < 700.0:  # exp does not overflow
         return math.log1p(gamma * math.expm1(level))
-    return level + math.log(gamma - (gamma - 1.0) * math.exp(-level))
+    return float(np.logaddexp(0.0, level + math.log(gamma)))  # e^level - 1 = e^level
 
 
 def sampled_gaussian_epsilon(
@@ -84,10 +86,11 @@ def sampled_gaussian_log_delta(
     0.341344746
     """
     level = check.nonnegative("epsilon", epsilon, "sampled_gaussian_log_delta")
-    odds = (1.0 - _rate(rate)) / rate  # of not being seen
+    gamma = _rate(rate)
+    odds = (1.0 - gamma) / gamma  # of not being seen
     full = level + math.log1p(-math.expm1(-level) * odds)  # before sampling
     curve = gaussian_log_delta(sensitivity=sensitivity, sigma=sigma, epsilon=full)
-    return math.log(rate) + float(curve)
+    return math.log(gamma) + float(curve)
 
 
 def _rate(rate: float) -> float:

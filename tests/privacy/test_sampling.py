@@ -22,6 +22,16 @@ def test_epsilon_in_fractions():
     assert far == pytest.approx(1000.0 - math.log(2), rel=1e-14)
 
 
+@pytest.mark.parametrize("full", [699.0, 701.0, 750.0])
+@pytest.mark.parametrize("rate", [1e-306, 1e-320, 0.5])
+def test_large_epsilons_keep_their_digits(full, rate):
+    """Where e^epsilon overflows, epsilon once came out too small at tiny rates."""
+    epsilon = sampling.sampled_epsilon(epsilon=full, rate=rate)
+    with localcontext(prec=400):
+        exact = (1 + Decimal(rate) * (Decimal(full).exp() - 1)).ln()
+    assert epsilon == pytest.approx(float(exact), rel=1e-12)
+
+
 @pytest.mark.parametrize("full", [1e-10, 1e-3, 0.5, 3.0])
 @pytest.mark.parametrize("rate", [1e-20, 1e-10, 0.5])
 def test_small_rates_and_epsilons_keep_their_digits(full, rate):
